@@ -1,0 +1,85 @@
+"""Lowering: a folded system becomes a `Program`.  The only way from the IR to anything that runs fast.
+
+Loops and quantifiers are unrolled, action parameters become constants, and values known at lowering time never
+reach a register.  Intervals of numbers are tracked so that range checks appear only where they can fail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kvproto.diagnostics import KvError, Loc
+from kvproto.engine.evaluate import Args, choices
+from kvproto.engine.layout import Layout, plan
+from kvproto.engine.lower_stmt import Lowering
+from kvproto.engine.program import Block, Program
+from kvproto.ir.nodes import Action, Claim, System
+
+MAX_INSTANCES = 32_000
+
+
+@dataclass(frozen=True, slots=True)
+class FaultInfo:
+    """What a fault number means: a failed assertion (`claim`), or an error of the model (`code`)."""
+
+    claim: str
+    code: str
+    message: str
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """A program with what its numbers stand for."""
+
+    program: Program
+    layout: Layout
+    instances: tuple[tuple[Action, Args], ...]
+    invariants: tuple[Claim, ...]
+    deadlock: Claim | None
+    faults: tuple[FaultInfo, ...]
+
+
+def lower(system: System, claims: tuple[Claim, ...]) -> Lowered:
+    """Lower a folded system for a search of the given claims.
+
+    Raises KvError KV018 where a scope unrolls to too many action instances, KV150 where a number has no bound.
+    """
+    layout = plan(system.state)
+    instances = tuple(
+        (action, args) for action in system.actions if not action.switched_off for args in choices(action.params)
+    )
+    if len(instances) > MAX_INSTANCES:
+        raise KvError(
+            "KV018",
+            f"{len(instances)} action instances, more than {MAX_INSTANCES}",
+            reason="every action is unrolled over all choices of its parameters",
+            cure="use a smaller scope, or fewer parameters an action",
+        )
+    faults: dict[object, FaultInfo] = {}
+    numbers: dict[object, int] = {}
+
+    def fault(key: object, claim: str, code: str, message: str, loc: Loc) -> int:
+        if key not in numbers:
+            numbers[key] = len(numbers)
+            faults[key] = FaultInfo(claim, code, message, loc)
+        return numbers[key]
+
+    def action_block(action: Action, args: Args) -> Block:
+        lowering = Lowering(system.state, layout, fault)
+        lowering.parameters(action.params, args)
+        return lowering.action(action.body)
+
+    actions = tuple(action_block(action, args) for action, args in instances)
+    invariants = tuple(c for c in claims if c.kind == "invariant")
+    deadlock = next((c for c in claims if c.kind == "deadlock"), None)
+    blocks = []
+    for claim in invariants:
+        assert claim.cond is not None
+        blocks.append(Lowering(system.state, layout, fault).condition(claim.cond))
+    terminal = None
+    if deadlock is not None:
+        lowering = Lowering(system.state, layout, fault)
+        terminal = lowering.constant_false() if deadlock.cond is None else lowering.condition(deadlock.cond)
+    program = Program(layout.words, layout.leaves, actions, tuple(blocks), terminal, len(numbers))
+    return Lowered(program, layout, instances, invariants, deadlock, tuple(faults.values()))

@@ -1,0 +1,417 @@
+"""The tier of last resort: a program printed as Python text, and an `Explorer` that runs it.
+
+A state is one Python integer.  Every action becomes a function from a state to its successor, and one function
+`expand` tests what the actions require of the state before it calls them.  Nothing is interpreted while it
+runs.
+"""
+
+from __future__ import annotations
+
+import sys
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from kvproto.engine.explorer import FaultHit
+from kvproto.engine.guards import split_guards
+from kvproto.engine.program import Block, Branch, Ins, Op, Program
+from kvproto.engine.rules import PURE, registers_read, validate
+
+NOT_ENABLED = -1
+"""What an action function answers instead of a successor; a fault number f is answered as -2 - f."""
+
+MAX_NESTING = 40
+"""Deeper branches are printed flat: Python refuses about 100 levels of indentation."""
+
+EXPRESSIONS: Final[dict[Op, str]] = {
+    Op.CONST: "{imm}",
+    Op.MOVE: "{a}",
+    Op.ADD: "{a} + {b}",
+    Op.SUB: "{a} - {b}",
+    Op.MUL: "{a} * {b}",
+    Op.FLOORDIV: "{a} // {b}",
+    Op.MOD: "{a} % {b}",
+    Op.MIN: "{a} if {a} < {b} else {b}",
+    Op.MAX: "{a} if {a} > {b} else {b}",
+    Op.EQ: "1 if {a} == {b} else 0",
+    Op.NE: "1 if {a} != {b} else 0",
+    Op.LT: "1 if {a} < {b} else 0",
+    Op.LE: "1 if {a} <= {b} else 0",
+    Op.BAND: "{a} & {b}",
+    Op.BOR: "{a} | {b}",
+    Op.BXOR: "{a} ^ {b}",
+    Op.BANDN: "{a} & ~{b}",
+    Op.HAS: "{a} >> {b} & 1",
+    Op.ADDI: "{a} + {imm}",
+    Op.MULI: "{a} * {imm}",
+    Op.EQI: "1 if {a} == {imm} else 0",
+    Op.LTI: "1 if {a} < {imm} else 0",
+    Op.NOT: "0 if {a} else 1",
+    Op.BIT: "1 << {a}",
+    Op.POPCOUNT: "{a}.bit_count()",
+    Op.LOWBIT: "({a} & -{a}).bit_length() - 1",
+}
+"""Python text of the operations that only compute."""
+
+
+def print_program(program: Program) -> str:
+    """Python text that defines `expand`, `claims` and `terminal` for a valid program.
+
+    `expand(s)` answers a list of pairs (action, successor or fault code); each of `claims`, and `terminal`,
+    answers a truth value or a fault code below 0.
+    """
+    validate(program)
+    printer = _Printer(program)
+    heads = [split_guards(block, program.leaves) for block in program.actions]
+    text = [f"SHIFT = {printer.shifts}", f"MASK = {printer.masks}", ""]
+    for number, (_, rest) in enumerate(heads):
+        text += [f"def action_{number}(s):", *printer.function_body(_read(rest), "return s"), ""]
+    text += ["def expand(s):", "    out = []", *_calls([guards for guards, _ in heads], printer)]
+    text += ["    return out", ""]
+    for number, block in enumerate(program.claims):
+        text += [f"def claim_{number}(s):", *printer.function_body(block, "raise AssertionError"), ""]
+    text.append(f"claims = [{', '.join(f'claim_{number}' for number in range(len(program.claims)))}]")
+    if program.terminal is not None:
+        text += ["def terminal(s):", *printer.function_body(program.terminal, "raise AssertionError")]
+    return "\n".join(text) + "\n"
+
+
+def _calls(guards: Sequence[dict[int, int]], printer: _Printer) -> Iterator[str]:
+    """The lines of `expand` that call each action whose guards pass; a leaf that many look at is loaded once."""
+    uses = Counter(leaf for action in guards for leaf in action)
+    values = {leaf: f"(s >> {printer.shifts[leaf]} & {printer.masks[leaf]})" for leaf in uses}
+    for leaf, count in uses.items():
+        if count > 1:
+            yield f"    k{leaf} = {values[leaf][1:-1]}"
+            values[leaf] = f"k{leaf}"
+    for number, mine in enumerate(guards):
+        tests = [_membership(values[leaf], allowed) for leaf, allowed in mine.items()]
+        condition = " and ".join([*tests, f"(t := action_{number}(s)) != {NOT_ENABLED}"])
+        yield f"    if {condition}: out.append(({number}, t))"
+
+
+def _membership(value: str, allowed: int) -> str:
+    if allowed.bit_count() == 1:
+        return f"{value} == {allowed.bit_length() - 1}"
+    return f"{allowed:#x} >> {value} & 1"
+
+
+def _read(block: Block) -> Block:
+    """The block without what computes values that nobody reads, as far as it is not inside of branches."""
+    read: set[int] = set()
+    kept: list[Ins | Branch] = []
+    for item in reversed(block):
+        if isinstance(item, Ins) and item.op in PURE and item.d not in read:
+            continue
+        kept.append(item)
+        read |= registers_read(item)
+    return tuple(reversed(kept))
+
+
+class _Printer:
+    """Prints blocks; `s` is the state, changed by stores, and `r<n>` are the registers."""
+
+    def __init__(self, program: Program) -> None:
+        self.shifts = tuple(64 * leaf.word + leaf.shift for leaf in program.leaves)
+        self.masks = tuple((1 << leaf.bits) - 1 for leaf in program.leaves)
+        self.bits = tuple(leaf.bits for leaf in program.leaves)
+        self.whole = (1 << 64 * program.words) - 1
+        self.wide = 64 in self.bits
+
+    def function_body(self, block: Block, end: str) -> list[str]:
+        """The lines of a function whose last line is `end`."""
+        lines = self._flat(block) if _nesting(block) > MAX_NESTING else self._nested(block, 1)
+        return [*lines, f"    {end}"]
+
+    def _nested(self, block: Block, depth: int) -> list[str]:
+        lines: list[str] = []
+        margin = "    " * depth
+        for item in _merged(block):
+            if isinstance(item, Branch):
+                lines.append(f"{margin}if r{item.cond}:")
+                lines += self._nested(item.then, depth + 1) or [f"{margin}    pass"]
+                if item.orelse:
+                    lines += [f"{margin}else:", *self._nested(item.orelse, depth + 1)]
+            else:
+                lines += [margin + line for line in self._statements(item)]
+        return lines
+
+    def _flat(self, block: Block) -> list[str]:
+        """Without nesting: a flag for each block says whether it runs."""
+        lines: list[str] = []
+        flags = 1
+        work: list[tuple[int, list[Ins | Branch]]] = [(0, list(block)[::-1])]
+        while work:
+            flag, items = work[-1]
+            run: list[Ins | Branch] = []
+            while items and isinstance(items[-1], Ins):
+                run.append(items.pop())
+            statements = self._nested(tuple(run), 0)
+            if statements:
+                lines += [f"    if f{flag}:", *(f"        {line}" for line in statements)]
+            if not items:
+                work.pop()
+                continue
+            branch = items.pop()
+            if isinstance(branch, Branch):
+                then, orelse, flags = flags, flags + 1, flags + 2
+                lines += [
+                    f"    if f{flag}:",
+                    f"        f{then} = r{branch.cond} != 0; f{orelse} = not f{then}",
+                ]
+                work += [(orelse, list(branch.orelse)[::-1]), (then, list(branch.then)[::-1])]
+        setup = [f"    f{flag} = False" for flag in range(1, flags)]
+        return ["    f0 = True", *setup, *lines]
+
+    def _statements(self, item: Ins | _Masked) -> list[str]:
+        if isinstance(item, _Masked):
+            return [self._masked(item)]
+        op, d, a = item.op, f"r{item.d}", f"r{item.a}"
+        if op in EXPRESSIONS:
+            return [f"{d} = {EXPRESSIONS[op].format(a=a, b=f'r{item.b}', imm=f'({item.imm})')}"]
+        match op:
+            case Op.LOAD:
+                text = f"s >> {self.shifts[item.imm]} & {self.masks[item.imm]}"
+                return [f"{d} = {text}", *self._signed(d, self.bits[item.imm] == 64)]
+            case Op.LOADX:
+                index = f"{a} + {item.imm}"
+                return [f"i = {index}", f"{d} = s >> SHIFT[i] & MASK[i]", *self._signed(d, self.wide)]
+            case Op.STORE:
+                shift, mask = self.shifts[item.imm], self.masks[item.imm]
+                return [f"s = s & {self.whole & ~(mask << shift):#x} | ({a} & {mask}) << {shift}"]
+            case Op.STOREX:
+                change = f"s = s & ~(MASK[i] << SHIFT[i]) | (r{item.b} & MASK[i]) << SHIFT[i]"
+                return [f"i = {a} + {item.imm}", change]
+            case Op.REQUIRE:
+                return [f"if not {a}: return {NOT_ENABLED}"]
+            case Op.FAULT:
+                return [f"return {-2 - item.imm}"]
+            case Op.CHECK:
+                return [f"if not {a}: return {-2 - item.imm}"]
+            case Op.RET:
+                return [f"return {a} != 0"]
+            case _:
+                raise ValueError(f"no Python text for {op.name}")
+
+    def _signed(self, register: str, may_be_negative: bool) -> list[str]:
+        """A leaf of 64 bits fills a register, sign included."""
+        return [f"if {register} >> 63: {register} -= {1 << 64}"] if may_be_negative else []
+
+    def _masked(self, item: _Masked) -> str:
+        """A run of TEST or of SETC as one operation on the whole state."""
+        mask = value = 0
+        for ins in item.run:
+            shift, leaf_mask = self.shifts[ins.a], self.masks[ins.a]
+            mine, wanted = leaf_mask << shift, ins.imm << shift
+            if item.op is Op.TEST and (not 0 <= ins.imm <= leaf_mask or (value ^ wanted) & mask & mine):
+                return f"return {NOT_ENABLED}"
+            mask, value = mask | mine, value & ~mine | wanted & mine
+        if item.op is Op.TEST:
+            return f"if s & {mask:#x} != {value:#x}: return {NOT_ENABLED}"
+        return f"s = s & {self.whole & ~mask:#x} | {value:#x}"
+
+
+class _Masked:
+    """A run of TEST, or of SETC."""
+
+    def __init__(self, op: Op, run: list[Ins]) -> None:
+        self.op = op
+        self.run = run
+
+
+def _merged(block: Iterable[Ins | Branch]) -> Iterator[Ins | Branch | _Masked]:
+    """The items of a block with runs of TEST and of SETC gathered."""
+    run: list[Ins] = []
+    for item in block:
+        if run and (isinstance(item, Branch) or item.op is not run[0].op):
+            yield _Masked(run[0].op, run)
+            run = []
+        if isinstance(item, Ins) and item.op in (Op.TEST, Op.SETC):
+            run.append(item)
+        else:
+            yield item
+    if run:
+        yield _Masked(run[0].op, run)
+
+
+def _nesting(block: Block) -> int:
+    """How deep the branches of a block nest; without recursion, for the deep ones are the point."""
+    deepest = 0
+    work: list[tuple[int, Block]] = [(0, block)]
+    while work:
+        depth, current = work.pop()
+        deepest = max(deepest, depth)
+        for item in current:
+            if isinstance(item, Branch):
+                work += [(depth + 1, item.then), (depth + 1, item.orelse)]
+    return deepest
+
+
+class PythonExplorer:
+    """Explores a program with generated Python.
+
+    The memory limit is kept to within the growth of one dictionary: Python does not tell ahead what it will take.
+    """
+
+    tier: str = "Python"
+
+    def __init__(self, program: Program, *, memory_limit: int | None = None, seed: int = 0) -> None:
+        # `seed` is accepted for the sake of equal signatures; Python's dictionary keeps its order anyway.
+        names: dict[str, Any] = {}
+        exec(compile(print_program(program), "<kvproto program>", "exec"), names)  # our own text
+        self._expand: Callable[[int], list[tuple[int, int]]] = names["expand"]
+        self._claims: list[Callable[[int], int]] = names["claims"]
+        self._terminal: Callable[[int], int] | None = names.get("terminal")
+        self._limit = sys.maxsize if memory_limit is None else memory_limit
+        self._bits = 64 * program.words
+        self._numbers: dict[int, int] = {}
+        self._order: list[int] = []
+        self._parents = array("i")
+        self._actions = array("i")
+        self._expanded = self._transitions = self._level_begin = self._level_end = self._violating = 0
+        self._level = 1
+        self._violation: list[int | None] = [None] * len(program.claims)
+        self._deadlock: int | None = None
+        self._faults: dict[int, FaultHit] = {}
+        self._fired = [0] * len(program.actions)
+
+    def start(self, initial: Iterable[int]) -> None:
+        """Take the initial states; `MemoryError` when not even these fit."""
+        for state in initial:
+            if state < 0 or state >> self._bits:
+                raise ValueError(f"{state:#x} is not a state of {self._bits // 64} words")
+            if self.memory() >= self._limit:
+                raise MemoryError("the memory limit leaves no room for the initial states")
+            if state not in self._numbers:
+                self._add(state, -1, 0)
+        self._level_end = len(self._order)
+
+    def advance(self, expansions: int) -> bool:
+        """Expand up to that many states of the current level; False when memory was refused."""
+        end = min(self._level_end, self._expanded + max(0, expansions))
+        enough = True
+        for number in range(self._expanded, end):
+            # Asking for the sizes costs as much as a transition, so ask now and then.
+            if number % 64 == 0 and self.memory() >= self._limit:
+                enough = False
+                break
+            self._expand_one(number, self._order[number])
+        if self._expanded == self._level_end < len(self._order):
+            self._level += 1
+            self._level_begin, self._level_end = self._expanded, len(self._order)
+        return enough
+
+    def _expand_one(self, number: int, state: int) -> None:
+        found = self._expand(state)
+        numbers, fired = self._numbers, self._fired
+        for action, successor in found:
+            if successor >= 0:
+                self._transitions += 1
+                fired[action] += 1
+                if successor not in numbers:
+                    self._add(successor, number, action)
+            else:
+                self._hit(successor, number, action)
+        if not found and self._terminal is not None:
+            self._end_of_run(number, state, self._terminal)
+        self._expanded = number + 1
+
+    def _end_of_run(self, number: int, state: int, terminal: Callable[[int], int]) -> None:
+        verdict = terminal(state)
+        if verdict < 0:
+            self._hit(verdict, number, -1)
+        elif not verdict and self._deadlock is None:
+            self._deadlock = number
+
+    def _add(self, state: int, parent: int, action: int) -> None:
+        number = len(self._order)
+        self._numbers[state] = number
+        self._order.append(state)
+        self._parents.append(parent)
+        self._actions.append(action)
+        violates = False
+        for claim, holds in enumerate(self._claims):
+            verdict = holds(state)
+            if verdict < 0:
+                self._hit(verdict, number, -1)
+            elif not verdict:
+                violates = True
+                if self._violation[claim] is None:
+                    self._violation[claim] = number
+        self._violating += violates
+
+    def _hit(self, code: int, state: int, action: int) -> None:
+        self._faults.setdefault(-2 - code, FaultHit(-2 - code, state, action))
+
+    def states(self) -> int:
+        """Distinct states so far."""
+        return len(self._order)
+
+    def expanded(self) -> int:
+        """States whose successors have been generated."""
+        return self._expanded
+
+    def transitions(self) -> int:
+        """Successors generated so far."""
+        return self._transitions
+
+    def level(self) -> int:
+        """Level of the next state to expand, or of the last state."""
+        return self._level
+
+    def frontier(self) -> int:
+        """States found and not yet expanded."""
+        return len(self._order) - self._expanded
+
+    def at_level_start(self) -> bool:
+        """Whether no state of the current level has been expanded."""
+        return self._expanded in (self._level_begin, len(self._order))
+
+    def violation(self, claim: int) -> int | None:
+        """First state that violates the claim."""
+        return self._violation[claim]
+
+    def violating_states(self) -> int:
+        """Number of states that violate some claim."""
+        return self._violating
+
+    def deadlock(self) -> int | None:
+        """First deadlocked state."""
+        return self._deadlock
+
+    def faults(self) -> list[FaultHit]:
+        """First hit of each fault met, by fault number."""
+        return [self._faults[fault] for fault in sorted(self._faults)]
+
+    def fired(self) -> list[int]:
+        """How often each action instance produced a successor."""
+        return list(self._fired)
+
+    def path(self, state: int) -> tuple[int, list[int]]:
+        """The initial state and the actions by which the state was found."""
+        if not 0 <= state < len(self._order):
+            raise IndexError(f"no state {state}")
+        actions: list[int] = []
+        while (parent := self._parents[state]) >= 0:
+            actions.append(self._actions[state])
+            state = parent
+        return state, actions[::-1]
+
+    def packed(self, state: int) -> int:
+        """The packed state with that number."""
+        if not 0 <= state < len(self._order):
+            raise IndexError(f"no state {state}")
+        return self._order[state]
+
+    def memory(self) -> int:
+        """Bytes held, as far as Python says; the integers are counted at their full width."""
+        count = len(self._order)
+        each = 28 + self._bits // 8 + 32  # a state, and its number where that is an object of its own
+        links = self._parents.itemsize + self._actions.itemsize
+        return sys.getsizeof(self._numbers) + sys.getsizeof(self._order) + count * (each + links)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._numbers, self._order = {}, []
+        self._parents, self._actions = array("i"), array("i")

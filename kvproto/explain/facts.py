@@ -1,0 +1,98 @@
+"""A trace with its slice, its domain edges and its states: what the stories are told from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from kvproto.explain.edges import Domain, Flight, Kind, Page, domain_edges, name_of
+from kvproto.explain.slice import START, Edge, Slice, backward_slice
+from kvproto.explain.words import call, ranges
+from kvproto.trace.trace import State, Step, Trace
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything derived from one trace, derived once."""
+
+    trace: Trace
+
+    @cached_property
+    def slice(self) -> Slice:
+        """The backward slice of the verdict."""
+        return backward_slice(self.trace)
+
+    @cached_property
+    def domain(self) -> Domain:
+        """Page events, flights, page reads."""
+        return domain_edges(self.trace)
+
+    @cached_property
+    def states(self) -> list[State]:
+        """State 0 is the initial one, state n the one after step n."""
+        return list(self.trace.states())
+
+    @property
+    def end(self) -> int:
+        """Number of the last step."""
+        return len(self.trace.steps)
+
+    def step(self, number: int) -> Step:
+        """The step with that number, from 1."""
+        return self.trace.steps[number - 1]
+
+    def at(self, number: int) -> str:
+        """`step 7, abort_on_decode(r=A),`: to stand inside a sentence."""
+        return f"step {number}, {call(self.step(number))},"
+
+    def pages(self, pages: Iterable[Page], *, pool: bool = False) -> str:
+        """`page 3`, `pages 0, 2-3`, the pool's name before it if asked for and if there are several pools."""
+        wanted = list(dict.fromkeys(pages))
+        views = self.trace.vocabulary.pools
+        order = [label for view in views if view.name == wanted[0].pool for label in view.pages]
+        word = "page" if len(wanted) == 1 else "pages"
+        prefix = f"{wanted[0].pool} " if pool and len(views) > 1 else ""
+        return f"{prefix}{word} {ranges((page.label for page in wanted), order)}"
+
+    def owner(self, page: Page, state: int) -> str | None:
+        """Who owns the page in that state."""
+        view = next(v for v in self.trace.vocabulary.pools if v.name == page.pool)
+        return name_of(self.states[state].get(f"{view.owner}[{page.label}]"))
+
+    def content(self, page: Page, state: int) -> str | None:
+        """Whose content the page holds in that state."""
+        view = next(v for v in self.trace.vocabulary.pools if v.name == page.pool)
+        return name_of(self.states[state].get(f"{view.content}[{page.label}]"))
+
+    @cached_property
+    def pool_paths(self) -> frozenset[str]:
+        """Owner and content variables of all pages."""
+        views = self.trace.vocabulary.pools
+        return frozenset(f"{a}[{p}]" for v in views for a in (v.owner, v.content) for p in v.pages)
+
+    def given(self, page: Page, request: str, before: int) -> int | None:
+        """The step that gave the page to the request, the last one before a step."""
+        event = self.domain.last(Kind.GIVEN, page, before, request)
+        return event.step if event else None
+
+    def freed(self, page: Page, request: str, after: int, before: int) -> int | None:
+        """The first step in between (both excluded) at which the request gave the page back."""
+        for event in self.domain.events:
+            here = event.kind is Kind.FREED and event.page == page and after < event.step < before
+            if here and event.request == request:
+                return event.step
+        return None
+
+    def posted_for(self, request: str, after: int, before: int) -> list[Flight]:
+        """Writes that the request posted in between (both excluded)."""
+        return [f for f in self.domain.flights if f.request == request and after < f.posted < before]
+
+    def cause(self, number: int, avoid: Sequence[int] = ()) -> Edge | None:
+        """Of what a step read apart from pages, the value that was set last (not by a step in `avoid`)."""
+        edges = [
+            edge
+            for edge in self.slice.reads_of(number)
+            if edge.path not in self.pool_paths and edge.source != START and edge.source not in avoid
+        ]
+        return max(edges, key=lambda edge: edge.source, default=None)

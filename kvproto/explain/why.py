@@ -1,0 +1,32 @@
+"""Why a trace ends as it does, in three to six sentences.
+
+The sentences are made from the slice, the domain edges and the actions' own docstrings.  There is a way of
+telling for each kind of event that the domain knows (a read of content that is not the reader's, a write that
+lands late, a page freed under a write) and a general one, from cause to cause, for everything else; there is
+none for any property.
+"""
+
+from __future__ import annotations
+
+from kvproto.explain.chain import chain
+from kvproto.explain.facts import Facts
+from kvproto.explain.read_story import wrong_read
+from kvproto.explain.write_story import freed_under_write, late_landing
+from kvproto.trace.trace import Trace
+
+MOST = 6
+"""Sentences of an explanation at most; the general way fills up to `LEAST`."""
+
+LEAST = 3
+
+
+def why(trace: Trace) -> tuple[str, ...]:
+    """The explanation of a trace: steps are counted from 1, pages are named by their labels."""
+    facts = Facts(trace)
+    told = wrong_read(facts) or late_landing(facts) or freed_under_write(facts)
+    if len(told) < LEAST:
+        told = told + chain(facts, (LEAST if told else MOST) - len(told))
+    if trace.loop is not None:
+        back = f"After step {facts.end} the run goes on with step {trace.loop + 1} again, for ever."
+        told = [*told[: MOST - 1], back]
+    return tuple(told[:MOST])

@@ -1,0 +1,1 @@
+"""The typed intermediate representation: types, nodes, printer, verifier."""

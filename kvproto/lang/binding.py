@@ -1,0 +1,114 @@
+"""Parameters of a model, and the values in force while it is read or stepped.
+
+A model is one text for many sizes and switches.  A `Binding` fixes them; while one is in force (`use`), sorts
+know their size and parameters their value, both for the front end and for plain Python stepping.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, overload
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """Sizes of sorts and values of parameters, by name."""
+
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+_binding: ContextVar[Binding | None] = ContextVar("kvproto binding", default=None)
+
+
+def current() -> Binding | None:
+    """The binding in force, if any."""
+    return _binding.get()
+
+
+@contextmanager
+def use(binding: Binding) -> Iterator[Binding]:
+    """Put `binding` in force for the duration of a `with` block."""
+    token = _binding.set(binding)
+    try:
+        yield binding
+    finally:
+        _binding.reset(token)
+
+
+class Parameter:
+    """A named value that a preset, a scope or `--set` fixes before a model is read."""
+
+    def __init__(self, default: Any, doc: str, cites: str) -> None:
+        self.default = default
+        self.doc = doc
+        self.cites = cites
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> Parameter: ...
+    @overload
+    def __get__(self, instance: Params, owner: type) -> Any: ...
+    def __get__(self, instance: Params | None, owner: type) -> Any:
+        if instance is None:
+            return self
+        binding = current()
+        return self.default if binding is None else binding.values.get(self.name, self.default)
+
+    def __set__(self, instance: Params, value: object) -> None:
+        raise AttributeError(f"parameter {self.name} is fixed by a preset, a scope or --set, not by the model")
+
+
+class Flag(Parameter):
+    """A boolean parameter: a mitigation, a switch of the engine."""
+
+
+class Number(Parameter):
+    """An integer parameter from `least` to `most`."""
+
+    def __init__(self, default: int, doc: str, cites: str, least: int, most: int) -> None:
+        super().__init__(default, doc, cites)
+        self.least = least
+        self.most = most
+
+
+class Choice(Parameter):
+    """A parameter whose values are the members of an enumeration."""
+
+    def __init__(self, default: Enum, doc: str, cites: str) -> None:
+        super().__init__(default, doc, cites)
+        self.members = type(default)
+
+
+def flag(default: bool, doc: str, *, cites: str = "") -> Any:
+    """Declare a boolean parameter in a `Params` class."""
+    return Flag(default, doc, cites)
+
+
+def number(default: int, doc: str, *, least: int = 0, most: int = 1 << 20, cites: str = "") -> Any:
+    """Declare an integer parameter in a `Params` class."""
+    return Number(default, doc, cites, least, most)
+
+
+def choice(default: Enum, doc: str, *, cites: str = "") -> Any:
+    """Declare a parameter over an enumeration in a `Params` class."""
+    return Choice(default, doc, cites)
+
+
+class Params:
+    """Base of a class whose attributes are parameters; its one instance is read by actions and properties."""
+
+    @classmethod
+    def parameters(cls) -> dict[str, Parameter]:
+        """The declared parameters by name, in order of declaration."""
+        found: dict[str, Parameter] = {}
+        for klass in reversed(cls.__mro__):
+            found |= {name: p for name, p in vars(klass).items() if isinstance(p, Parameter)}
+        return found

@@ -1,0 +1,1 @@
+"""Reading a model: from functions to the IR."""

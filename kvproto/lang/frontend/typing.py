@@ -1,0 +1,155 @@
+"""From the types in a model's annotations to types of the IR, under the binding in force."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from kvproto.diagnostics import KvError
+from kvproto.ir.types import (
+    MAX_SET,
+    ArrayT,
+    BoolT,
+    EnumT,
+    IntT,
+    OptT,
+    RecordT,
+    ScalarT,
+    SetT,
+    SortT,
+    Type,
+    values_of,
+)
+from kvproto.lang.native import Record, field_types
+from kvproto.lang.sorts import Array, BoolType, Int, Opt, Set, Sort
+from kvproto.lang.source import SourceFile, load
+
+MAX_INDEX = 4096
+MAX_INT = 1 << 31
+
+Fail = Callable[[str, str, str], KvError]
+"""(message, reason, cure) -> the error at the annotation's place."""
+
+
+def enum_type(cls: type[Enum]) -> EnumT:
+    """An enumeration; members that are aliases of others are not values."""
+    return EnumT(cls.__name__, tuple(member.name for member in cls))
+
+
+def sort_type(sort: Sort) -> SortT:
+    """A sort at its size in the binding in force; sizes were checked when the binding was made."""
+    return SortT(sort.name, len(sort), tuple(sort.label(i) for i in range(len(sort))) if sort.labels else ())
+
+
+def scalar_type(kind: Any, fail: Fail) -> ScalarT:
+    """A type that may be a parameter, an index or an element of a set."""
+    found = ir_type(kind, fail)
+    if not isinstance(found, BoolT | IntT | SortT | EnumT):
+        raise fail(
+            f"{found} cannot stand here",
+            "parameters, indices and elements of sets and optionals are single values",
+            "use a sort, an enumeration, Bool or Int(lo, hi)",
+        )
+    return found
+
+
+def ir_type(kind: Any, fail: Fail) -> Type:
+    """The IR type that an annotation means."""
+    match kind:
+        case Sort():
+            return sort_type(kind)
+        case BoolType():
+            return BoolT()
+        case Int():
+            return _int_type(kind, fail)
+        case Opt():
+            return OptT(scalar_type(kind.inner, fail))
+        case Set():
+            return SetT(_bounded(scalar_type(kind.element, fail), MAX_SET, "a set", fail))
+        case Array():
+            index = _bounded(scalar_type(kind.index, fail), MAX_INDEX, "an array", fail)
+            return ArrayT(index, ir_type(kind.element, fail))
+        case type() if issubclass(kind, Enum):
+            return enum_type(kind)
+        case type() if issubclass(kind, Record):
+            return record_type(kind)
+        case type() if kind is bool:
+            return BoolT()
+        case _:
+            raise fail(
+                f"{getattr(kind, '__name__', kind)!r} is not a type of the language",
+                "every variable of a model takes finitely many values",
+                "use Bool, Int(lo, hi), a Sort, an Enum, Opt(...), Array(index, element), Set(...) or a Record",
+            )
+
+
+def _int_type(kind: Int, fail: Fail) -> IntT:
+    lo, hi = kind.bounds()
+    if lo > hi or max(abs(lo), abs(hi)) > MAX_INT:
+        raise fail(
+            f"Int({lo}, {hi}) has no values, or too large ones",
+            f"bounds are in order and at most {MAX_INT} in size",
+            "write the smallest bound first",
+        )
+    return IntT(lo, hi)
+
+
+def _bounded(kind: ScalarT, most: int, what: str, fail: Fail) -> ScalarT:
+    wide = isinstance(kind, IntT) and kind.lo is not None and kind.hi is not None and kind.hi - kind.lo >= most
+    if wide or len(values_of(kind)) > most:
+        raise fail(
+            f"{kind} has more than {most} values, too many for {what}",
+            f"the state is a bit vector; {what} of this type has one entry for each of them",
+            "use a smaller type or a smaller scope",
+        )
+    return kind
+
+
+def record_type(cls: type[Record]) -> RecordT:
+    """The record type of a state class, with errors placed at the annotation."""
+    try:
+        fields = field_types(cls)
+    except KvError:
+        raise
+    except Exception as problem:
+        raise _class_error(cls, None, "KV117")(
+            f"an annotation of {cls.__name__} cannot be evaluated: {problem}",
+            "annotations are ordinary Python, evaluated when the model is read",
+            "check the names in the class's annotations",
+        ) from problem
+    if not fields:
+        raise _class_error(cls, None, "KV117")(
+            f"{cls.__name__} has no fields",
+            "a state is made of annotated fields",
+            "write fields as `name: Type`",
+        )
+    return RecordT(cls.__name__, tuple((n, ir_type(k, _class_error(cls, n, "KV117"))) for n, k in fields.items()))
+
+
+def _class_error(cls: type, field: str | None, code: str) -> Fail:
+    """An error at the class, or at the annotation of one of its fields."""
+
+    def fail(message: str, reason: str, cure: str) -> KvError:
+        path = inspect.getsourcefile(cls)
+        assert path is not None
+        source = load(Path(path))
+        node = _class_node(source, cls.__name__, field)
+        loc = source.loc(node) if node else None
+        line = source.lines[loc.line - 1] if loc else ""
+        return KvError(code, message, reason=reason, cure=cure, loc=loc, line=line)
+
+    return fail
+
+
+def _class_node(source: SourceFile, name: str, field: str | None) -> ast.AST | None:
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.ClassDef) and node.name == name:
+            for item in node.body:
+                if isinstance(item, ast.AnnAssign) and isinstance(item.target, ast.Name) and item.target.id == field:
+                    return item.annotation
+            return node
+    return None

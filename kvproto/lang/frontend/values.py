@@ -1,0 +1,68 @@
+"""What a piece of syntax can stand for while a function is translated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from kvproto.diagnostics import Loc
+from kvproto.ir.nodes import Expr, Place, SetLocal
+from kvproto.ir.types import Type
+from kvproto.lang.source import SourceFile
+
+
+@dataclass(frozen=True, slots=True)
+class Static:
+    """A Python object known while the model is read: a sort, an enumeration, a function, a tuple of constants."""
+
+    value: Any
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """A name (or expression) that stands for a part of the state: a record, an array or a set."""
+
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A local variable of scalar type; `fixed` ones (parameters, loop variables) are never assigned."""
+
+    name: str
+    type: Type
+    fixed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """A name that may be unassigned, or mean different things, where it stands; `why` says which."""
+
+    why: str
+
+
+Binding = Static | Alias | Variable | Unusable
+Operand = Expr | Alias | Static
+
+
+@dataclass(slots=True)
+class Frame:
+    """One function being translated (the action itself, or a helper inlined into it)."""
+
+    fn: Callable[..., Any]
+    source: SourceFile
+    globals: Mapping[str, Any]
+    names: dict[str, Binding]
+    caller: Frame | None
+    pure: bool
+    """In expression position: no loops, no stores; locals become `Let`."""
+    lets: list[SetLocal] = field(default_factory=list)
+    result: Variable | None = None
+    """Where a `return` of a helper called as a statement puts its value."""
+    returns_value: bool = False
+
+    def active(self) -> list[Callable[..., Any]]:
+        """Functions on the inlining stack, innermost first."""
+        return [self.fn, *(self.caller.active() if self.caller else [])]

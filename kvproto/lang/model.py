@@ -1,0 +1,169 @@
+"""Declaring a model: machines, actions, properties, presets, scopes, and what they belong to."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any, TypeVar
+
+from kvproto.lang.binding import Params
+from kvproto.lang.native import Record
+from kvproto.lang.sorts import Sort
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+MARK = "__kvproto__"
+"""Attribute under which a decorated function carries its declaration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A participant of the protocol; its actions share a lane in every picture."""
+
+    name: str
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ActionMark:
+    """What `@action` leaves on a function."""
+
+    machine: Machine
+    cites: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class InitMark:
+    """What `@init` leaves on a function."""
+
+
+@dataclass(frozen=True, slots=True)
+class InvariantMark:
+    """What `@invariant` leaves on a function."""
+
+    claim: str
+
+
+def action(machine: Machine, *, cites: str | Sequence[str] = ()) -> Callable[[F], F]:
+    """Declare an action of `machine`.
+
+    The function takes the state and then parameters annotated with finite types; it happens, in one step, for any
+    choice of the parameters whose `require` guards hold.  `cites` names the code it abstracts.
+    """
+    sources = (cites,) if isinstance(cites, str) else tuple(cites)
+
+    def mark(fn: F) -> F:
+        setattr(fn, MARK, ActionMark(machine, sources))
+        return fn
+
+    return mark
+
+
+def init(fn: F) -> F:
+    """Declare how a run starts: fills the zero state; every choice of its parameters is an initial state."""
+    setattr(fn, MARK, InitMark())
+    return fn
+
+
+def invariant(claim: str) -> Callable[[F], F]:
+    """Declare a property of every reachable state, as a positive claim in words; the docstring says why."""
+
+    def mark(fn: F) -> F:
+        setattr(fn, MARK, InvariantMark(claim))
+        return fn
+
+    return mark
+
+
+class Preset:
+    """A named choice of parameters: an engine version, a benchmark variant.
+
+    `base` names a preset whose choices are taken first; `scope` is the scope used unless another is asked for.
+    """
+
+    def __init__(
+        self, name: str, doc: str, *, base: str | None = None, scope: str | None = None, **values: Any
+    ) -> None:
+        self.name = name
+        self.doc = doc
+        self.base = base
+        self.scope = scope
+        self.values: Mapping[str, Any] = values
+
+
+class Scope:
+    """A named choice of sizes (and, if need be, parameters): how large the searched world is."""
+
+    def __init__(self, name: str, doc: str, **values: Any) -> None:
+        self.name = name
+        self.doc = doc
+        self.values: Mapping[str, Any] = values
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A page pool, for pictures and explanations: which arrays say who owns a page and whose bytes it holds.
+
+    `owner` and `content` are fields of the state: arrays over `page` of optional owners.
+    """
+
+    name: str
+    page: Sort
+    owner: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flights:
+    """Writes under way, for pictures: a field of the state, an array of sets, request -> positions in flight.
+
+    `target` and `source` are dotted paths from the state, with the request and the position as the two indices, to the
+    page that is written and the page that is read (`target="req.target"` for `s.req[r].target[k]`).
+    """
+
+    field: str
+    target: str = ""
+    source: str = ""
+
+
+@dataclass(slots=True)
+class Model:
+    """A protocol model: state, actions and properties with their presets and scopes.
+
+    `parts` and `properties` are modules (or names of imported modules, such as `__name__`) whose decorated functions
+    are taken in order of appearance.  `terminal` is a predicate of states in which nothing more has to happen; with it
+    (or with `deadlock=True`) a state without successor that does not satisfy it is a deadlock.
+    """
+
+    name: str
+    doc: str
+    state: type[Record]
+    parts: Sequence[ModuleType | str]
+    properties: Sequence[ModuleType | str] = ()
+    params: type[Params] | None = None
+    presets: Sequence[Preset] = ()
+    scopes: Sequence[Scope] = ()
+    terminal: Callable[[Any], bool] | None = None
+    deadlock: bool = False
+    pools: Sequence[Pool] = ()
+    flights: Sequence[Flights] = ()
+    source: str = field(default="", init=False)
+
+    def __post_init__(self) -> None:
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
+            frame = frame.f_back
+        self.source = frame.f_code.co_filename
+
+    def marked(self, kind: type[Any]) -> list[tuple[Callable[..., Any], Any]]:
+        """Functions of the parts (for properties: of `properties` and parts) with a mark of that kind."""
+        groups = [*self.parts, *self.properties] if kind is InvariantMark else list(self.parts)
+        found: list[tuple[Callable[..., Any], Any]] = []
+        for module in (sys.modules[m] if isinstance(m, str) else m for m in groups):
+            for fn in vars(module).values():
+                mark = getattr(fn, MARK, None)
+                if mark is not None and isinstance(mark, kind) and fn.__module__ == module.__name__ and (fn, mark) not in found:
+                    found.append((fn, mark))
+        return found

@@ -1,0 +1,130 @@
+"""The types a model author writes: sorts, booleans, bounded integers, optionals, arrays, sets, records.
+
+They are descriptions only.  `kvproto.lang.native` gives them values for stepping a model in plain Python,
+and the front end turns them into `kvproto.ir.types` for everything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from enum import Enum
+from typing import Any
+
+from kvproto.diagnostics import KvError
+from kvproto.lang.binding import Number, Parameter, current
+
+
+class Sort:
+    """A finite set of interchangeable names: requests, pages, slots.
+
+    Its size is a parameter of a scope (`Scope("small", Req=2)`); `size` is what holds where a scope is
+    silent.  Elements are 0, 1, 2, ... in plain Python; `labels` say how they are printed.
+    """
+
+    def __init__(self, name: str, *, size: int | None = None, labels: Sequence[str] = (), doc: str = "") -> None:
+        self.name = name
+        self.default_size = size
+        self.labels = tuple(labels)
+        self.doc = doc
+
+    def __len__(self) -> int:
+        binding = current()
+        size = binding.sizes.get(self.name) if binding else None
+        if size is None:
+            raise KvError(
+                "KV140",
+                f"the size of sort {self.name} is not known here",
+                reason="the size of a sort belongs to a scope, and no scope is in force while the module is read",
+                cure=f"write Int(0, {self.name}) for a bound, or use it inside actions and properties only",
+            )
+        return size
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self)))
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __contains__(self, value: object) -> bool:
+        return isinstance(value, int) and 0 <= value < len(self)
+
+    def label(self, element: int) -> str:
+        """How element number `element` is printed."""
+        return self.labels[element] if element < len(self.labels) else f"{self.name.lower()}{element}"
+
+    def __repr__(self) -> str:
+        return f"Sort({self.name})"
+
+
+class BoolType:
+    """The type of `Bool`."""
+
+    def __repr__(self) -> str:
+        return "Bool"
+
+
+Bool = BoolType()
+"""True or False."""
+
+Bound = int | Sort | Parameter
+
+
+class Int:
+    """An integer from `lo` to `hi`, both included.  A sort as bound means its size, a parameter its value."""
+
+    def __init__(self, lo: Bound, hi: Bound) -> None:
+        self.lo = lo
+        self.hi = hi
+
+    def bounds(self) -> tuple[int, int]:
+        """The two numbers under the scope and parameters in force."""
+        return _number(self.lo), _number(self.hi)
+
+    def __repr__(self) -> str:
+        return f"Int({self.lo}, {self.hi})"
+
+
+def _number(bound: Bound) -> int:
+    if isinstance(bound, Sort):
+        return len(bound)
+    if isinstance(bound, Number):
+        binding = current()
+        return int(bound.default if binding is None else binding.values.get(bound.name, bound.default))
+    if isinstance(bound, int):
+        return bound
+    raise TypeError(f"an integer bound is a number, a sort or a number parameter, not {bound!r}")
+
+
+class Opt:
+    """`None`, or a value of the type inside."""
+
+    def __init__(self, inner: Any) -> None:
+        self.inner = inner
+
+    def __repr__(self) -> str:
+        return f"Opt({self.inner!r})"
+
+
+class Array:
+    """One value for each element of a sort or an enumeration."""
+
+    def __init__(self, index: Any, element: Any) -> None:
+        self.index = index
+        self.element = element
+
+    def __repr__(self) -> str:
+        return f"Array({self.index!r}, {self.element!r})"
+
+
+class Set:
+    """Any subset of a sort, an enumeration or a small range of integers."""
+
+    def __init__(self, element: Any) -> None:
+        self.element = element
+
+    def __repr__(self) -> str:
+        return f"Set({self.element!r})"
+
+
+TypeLike = Sort | BoolType | Int | Opt | Array | Set | type[bool] | type[Enum] | type
+"""What may stand in an annotation of a model."""

@@ -1,0 +1,88 @@
+"""A paged KV pool: tensors, a free list, and owners.  Freed pages keep their bytes unless told otherwise."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from kvproto.reference.array import Arrays, Tensor
+from kvproto.reference.attention import DIM, HEADS
+from kvproto.reference.prompts import PAGE_SIZE
+from kvproto.reference.protocol import Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """The bytes of one page: `keys` and `values` [PAGE_SIZE, HEADS, DIM] and the tag stored beside them."""
+
+    keys: Tensor
+    values: Tensor
+    tag: int
+
+
+class Pool:
+    """`pages` pages of KV memory.
+
+    `keys` and `values` are [pages, PAGE_SIZE, HEADS, DIM]; `tags` [pages] lies beside them and is part of what a
+    write replaces.  `owners` and `generations` are the allocator's own notes and travel nowhere.
+    """
+
+    def __init__(self, name: str, pages: int, arrays: Arrays, *, zero_on_release: bool = False) -> None:
+        self.name = name
+        self.pages = pages
+        self.arrays = arrays
+        self.zero_on_release = zero_on_release
+        self.keys = arrays.zeros(pages, PAGE_SIZE, HEADS, DIM)
+        self.values = arrays.zeros(pages, PAGE_SIZE, HEADS, DIM)
+        self.tags = arrays.zeros(pages)
+        self.owners: list[int | None] = [None] * pages
+        self.generations = [0] * pages
+
+    def free_pages(self) -> list[int]:
+        """Numbers of the free pages, lowest first."""
+        return [page for page, owner in enumerate(self.owners) if owner is None]
+
+    def allocate(self, room: int, count: int) -> tuple[int, ...]:
+        """Give a room `count` pages, lowest numbers first; their bytes stay what they are."""
+        free = self.free_pages()
+        if len(free) < count:
+            raise Refused(f"{self.name} pool: {count} pages wanted, {len(free)} free")
+        chosen = tuple(free[:count])
+        for page in chosen:
+            self.owners[page] = room
+            self.generations[page] += 1
+        return chosen
+
+    def free(self, room: int) -> None:
+        """Take back every page that the room owns."""
+        for page, owner in enumerate(self.owners):
+            if owner == room:
+                self.owners[page] = None
+                if self.zero_on_release:
+                    self.clear(page)
+
+    def clear(self, page: int) -> None:
+        """Overwrite a page and its tag with zeros."""
+        self.keys[page] = 0
+        self.values[page] = 0
+        self.tags[page] = 0
+
+    def read(self, page: int) -> Image:
+        """A copy of a page's bytes as they are now."""
+        keys, values = self.arrays.take(self.keys, [page])[0], self.arrays.take(self.values, [page])[0]
+        return Image(keys, values, int(self.tags[page]))
+
+    def write(self, page: int, image: Image) -> None:
+        """Replace a page's bytes, whoever owns the page: memory does not ask."""
+        self.keys[page] = image.keys
+        self.values[page] = image.values
+        self.tags[page] = image.tag
+
+    def digest(self, pages: Sequence[int]) -> bytes:
+        """Digest of the keys and values of these pages, in this order."""
+        total = hashlib.blake2b(digest_size=8)
+        for page in pages:
+            total.update(self.arrays.to_bytes(self.keys[page]))
+            total.update(self.arrays.to_bytes(self.values[page]))
+        return total.digest()

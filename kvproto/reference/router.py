@@ -1,0 +1,67 @@
+"""The router: gives each request to both sides and the client its answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kvproto.reference import prompts
+from kvproto.reference.mitigations import Sizes, Switches
+from kvproto.reference.protocol import Links, Refused
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An HTTP answer: status code, the usage field `prompt_tokens`, and the generated text or the error."""
+
+    status: int
+    prompt_tokens: int
+    text: str
+
+
+@dataclass(slots=True)
+class Call:
+    """One client's call: its prompt, and the answer once there is one."""
+
+    prompt: str
+    answer: Answer | None = None
+    disconnected: bool = False
+
+    @property
+    def waiting(self) -> bool:
+        """Whether the client is still there and has no answer."""
+        return self.answer is None and not self.disconnected
+
+
+class Router:
+    """Calls by room."""
+
+    def __init__(self, links: Links, sizes: Sizes, switches: Switches) -> None:
+        self._links = links
+        self._sizes = sizes
+        self._switches = switches
+        self.calls: dict[int, Call] = {}
+
+    def submit(self, room: int, long: bool) -> None:
+        """A client sends its prompt, as long as the context if `long`; both sides get the same body."""
+        if room in self.calls:
+            raise Refused(f"router: request {prompts.label(room)} was sent before")
+        text = prompts.prompt(room, self._sizes.context if long else self._sizes.short_prompt)
+        self.calls[room] = Call(text)
+        self._links.prefill.take(room, text)
+        self._links.decode.take(room, len(text))
+
+    def respond(self, room: int, status: int, text: str) -> None:
+        """Give the client its answer, unless it has one or is gone."""
+        call = self.calls[room]
+        if call.waiting:
+            call.answer = Answer(status, len(call.prompt), text)
+
+    def disconnect(self, room: int) -> None:
+        """The client goes away; both legs are aborted, unless the router waits for a transfer to end."""
+        call = self.calls.get(room)
+        if call is None or not call.waiting:
+            raise Refused(f"router: the client of request {prompts.label(room)} does not wait for an answer")
+        call.disconnected = True
+        if not (self._switches.patient_balancer and self._links.decode.in_transfer(room)):
+            self._links.prefill.notify_abort(room)
+            self._links.decode.notify_abort(room)

@@ -1,0 +1,71 @@
+"""Recognising whose text a page holds, from the text alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from kvproto.reference import prompts
+from kvproto.reference.array import Arrays
+from kvproto.reference.attention import BLANK, ILLEGIBLE, bits, characters
+from kvproto.reference.pages import Pool
+
+UNKNOWN = "?"
+"""Stands for a writer where a page holds text that no client's prompt contains."""
+
+_PAGE = re.compile(r"\[([A-H]):([a-z]{4}) page (\d{1,2})\]")
+
+
+def writer(text: str) -> tuple[str, int] | None:
+    """The client whose page this is, and its number in that client's prompt; None for a page never written.
+
+    A page that is neither blank nor, to the last token, a page of a prompt has the writer `UNKNOWN`.
+    """
+    if not text.strip(BLANK):
+        return None
+    found = _PAGE.match(text)
+    if found is not None:
+        room = prompts.LABELS.index(found[1]) + 1
+        if text == prompts.page_text(room, int(found[3])):
+            return found[1], int(found[3])
+    if text[0] in prompts.STUBS and not text[1:].strip(prompts.PAD):
+        return prompts.LABELS[prompts.STUBS.index(text[0])], 0
+    return UNKNOWN, 0
+
+
+def foreign(reader: str, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    """Whose pages, other than the reader's own, occur in texts: writer -> sorted page numbers."""
+    found: dict[str, set[int]] = {}
+    for text in texts:
+        for page in prompts.split(text):
+            seen = writer(page)
+            if seen is not None and seen[0] != reader:
+                found.setdefault(seen[0], set()).add(seen[1])
+    return {name: tuple(sorted(pages)) for name, pages in sorted(found.items())}
+
+
+class Reader:
+    """Reads the pages of a pool as text, from keys and values; remembers texts by bytes, as pages change seldom."""
+
+    def __init__(self, arrays: Arrays) -> None:
+        self._arrays = arrays
+        self._known: dict[bytes, str] = {}
+
+    def texts(self, pool: Pool) -> tuple[str, ...]:
+        """The text of every page.  A token whose key does not say its place in the page is illegible."""
+        return tuple(self._page(pool, page) for page in range(pool.pages))
+
+    def _page(self, pool: Pool, page: int) -> str:
+        raw = self._arrays.to_bytes(pool.keys[page]) + self._arrays.to_bytes(pool.values[page])
+        if raw not in self._known:
+            spelled = characters(self._arrays, pool.values[page])
+            self._known[raw] = "".join(
+                char if char == BLANK or self._in_place(pool, page, at) else ILLEGIBLE
+                for at, char in enumerate(spelled)
+            )
+        return self._known[raw]
+
+    def _in_place(self, pool: Pool, page: int, at: int) -> bool:
+        expected = bits(at)
+        heads = [self._arrays.numbers(head[: len(expected)]) for head in pool.keys[page, at]]
+        return all(head == expected for head in heads)

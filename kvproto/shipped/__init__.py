@@ -1,0 +1,13 @@
+"""What ships with kvproto beside its code: models, properties and recorded traces.
+
+In a checkout they are top-level folders; in an installed wheel they lie inside this package.  Either way they are
+imported as `kvproto.shipped.models`, `kvproto.shipped.properties`.
+"""
+
+from pathlib import Path
+
+_here = Path(__file__).resolve().parent
+ROOT = _here if (_here / "models").is_dir() else _here.parent.parent
+"""Folder that holds `models/`, `properties/` and `traces/`."""
+
+__path__ = [str(ROOT)]

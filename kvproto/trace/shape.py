@@ -1,0 +1,279 @@
+"""From parsed JSON to a `Trace`: every field checked, every complaint with the JSON pointer of the field."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NoReturn, TypeVar
+
+from kvproto.diagnostics import KvError
+from kvproto.trace.printable import cut, printable
+from kvproto.trace.trace import SCHEMA, FlightView, PoolView, State, Step, Trace, Value, Vocabulary
+
+T = TypeVar("T")
+
+MAX_DEPTH = 64
+"""Nesting allowed in a file; a trace proper needs six levels, `replay` may need a few more."""
+
+TOP_KEYS = (
+    "schema",
+    "model",
+    "preset",
+    "scope",
+    "parameters",
+    "property",
+    "claim",
+    "verdict",
+    "digest",
+    "why",
+    "vocabulary",
+    "init",
+    "steps",
+    "blame",
+    "loop",
+    "replay",
+)
+STEP_KEYS = ("action", "args", "lane", "loc", "text", "reads", "writes", "delta")
+VOCABULARY_KEYS = ("lanes", "pools", "flights")
+POOL_KEYS = ("name", "pages", "owner", "content")
+FLIGHT_KEYS = ("requests", "field", "target", "source")
+
+
+class Repeated(dict[str, object]):
+    """A JSON object in which a key occurred more than once."""
+
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A value of the file and where it stands."""
+
+    value: object
+    pointer: str
+    name: str
+
+    def refuse(self, expected: str, found: str | None = None) -> NoReturn:
+        """Raise KV012 about this field."""
+        where = cut(printable(self.pointer), 300) or "the top level"
+        got = describe(self.value) if found is None else found
+        raise KvError(
+            "KV012",
+            f"{printable(self.name)}: {where}: expected {expected}, found {got}",
+            reason=f"a trace file follows {SCHEMA}, and a wrong trace must not be shown as a right one",
+            cure="write the trace again with  kvproto check  instead of editing it",
+        )
+
+    def at(self, key: str | int) -> str:
+        """The JSON pointer of an item of this field."""
+        return f"{self.pointer}/" + str(key).replace("~", "~0").replace("/", "~1")
+
+    def keys(self, *names: str) -> list[Field]:
+        """The values under exactly these keys."""
+        items = self.mapping()
+        for name in names:
+            if name not in items:
+                Field(None, self.at(name), self.name).refuse("this key", "nothing")
+        for key, item in items.items():
+            if key not in names:
+                item.refuse("no such key", f"the unknown key {cut(printable(repr(key)), 60)}")
+        return [items[name] for name in names]
+
+    def mapping(self) -> dict[str, Field]:
+        """The items of a JSON object."""
+        if not isinstance(self.value, dict):
+            self.refuse("an object")
+        return {str(k): Field(v, self.at(str(k)), self.name) for k, v in self.value.items()}
+
+    def items(self) -> list[Field]:
+        """The items of a JSON array."""
+        if not isinstance(self.value, list):
+            self.refuse("an array")
+        return [Field(v, self.at(i), self.name) for i, v in enumerate(self.value)]
+
+    def text(self) -> str:
+        """A string."""
+        if not isinstance(self.value, str):
+            self.refuse("a string")
+        return self.value
+
+    def texts(self) -> tuple[str, ...]:
+        """An array of strings."""
+        return tuple(item.text() for item in self.items())
+
+    def scalar(self) -> bool | int | str:
+        """A boolean, an integer or a string."""
+        if not isinstance(self.value, (bool, int, str)):
+            self.refuse("a boolean, an integer or a string")
+        return self.value
+
+    def state_value(self) -> Value:
+        """A value of the state: a scalar, null, or an array of scalars for a set."""
+        if self.value is None:
+            return None
+        if isinstance(self.value, list):
+            return [item.scalar() for item in self.items()]
+        if not isinstance(self.value, (bool, int, str)):
+            self.refuse("a boolean, an integer, a string, null or an array of those")
+        return self.value
+
+
+def describe(value: object) -> str:
+    """What was found instead, short enough for a message."""
+    match value:
+        case None | bool():
+            return {None: "null", True: "true", False: "false"}[value]
+        case str():
+            return "the string " + cut(printable(repr(value)), 60)
+        case int():
+            # The digits of an enormous integer are never wanted, and Python refuses to make them.
+            return f"the number {value}" if abs(value) < 10**20 else "a huge number"
+        case float():
+            return f"the number {value}"
+        case list():
+            return f"an array of {len(value)}"
+        case _:
+            return "an object"
+
+
+def check_plain(root: object, name: str) -> None:
+    """Refuse repeated keys, numbers that JSON does not have, nesting beyond `MAX_DEPTH`, wherever it is."""
+    todo: list[tuple[Field, int]] = [(Field(root, "", name), 0)]
+    while todo:
+        place, depth = todo.pop()
+        match place.value:
+            case float() if not math.isfinite(place.value):
+                place.refuse("a finite number")
+            case dict() | list() if depth >= MAX_DEPTH:
+                place.refuse(f"at most {MAX_DEPTH} levels of nesting", "more")
+            case Repeated():
+                place.refuse("each key once", f"the key {cut(printable(repr(place.value.key)), 60)} twice")
+            case dict():
+                todo += [(item, depth + 1) for item in reversed(place.mapping().values())]
+            case list():
+                todo += [(item, depth + 1) for item in reversed(place.items())]
+
+
+def trace_of(root: object, name: str) -> Trace:
+    """The trace that the parsed file holds, or KV012."""
+    top = Field(root, "", name)
+    if not isinstance(root, dict) or "schema" not in root:
+        top.refuse(f'an object with "schema": "{SCHEMA}"')
+    if root["schema"] != SCHEMA:
+        Field(root["schema"], "/schema", name).refuse(f'"{SCHEMA}"')
+    check_plain(root, name)
+    at = dict(zip(TOP_KEYS, top.keys(*TOP_KEYS), strict=True))
+    state = {path: item.state_value() for path, item in at["init"].mapping().items()}
+    steps = _steps(at["steps"], dict(state))
+    return Trace(
+        model=at["model"].text(),
+        preset=at["preset"].text(),
+        scope=at["scope"].text(),
+        parameters={key: item.scalar() for key, item in at["parameters"].mapping().items()},
+        property=at["property"].text(),
+        claim=at["claim"].text(),
+        verdict=at["verdict"].text(),
+        digest=at["digest"].text(),
+        init=state,
+        steps=steps,
+        blame=_paths(at["blame"], state),
+        loop=_loop(at["loop"], len(steps)),
+        why=at["why"].texts(),
+        replay=_replay(at["replay"]),
+        vocabulary=_vocabulary(at["vocabulary"], state),
+    )
+
+
+def _steps(place: Field, state: State) -> tuple[Step, ...]:
+    return tuple(_step(item, state) for item in place.items())
+
+
+def _step(place: Field, state: State) -> Step:
+    """One step; `state` is brought forward by its delta."""
+    action, args, lane, loc, text, reads, writes, delta = place.keys(*STEP_KEYS)
+    return Step(
+        action=action.text(),
+        args={key: item.state_value() for key, item in args.mapping().items()},
+        lane=lane.text(),
+        loc=loc.text(),
+        text=text.text(),
+        reads=_paths(reads, state),
+        writes=_paths(writes, state),
+        delta=_delta(delta, state),
+    )
+
+
+def _delta(place: Field, state: State) -> Mapping[str, tuple[Value, Value]]:
+    changes: dict[str, tuple[Value, Value]] = {}
+    for path, item in place.mapping().items():
+        if path not in state:
+            item.refuse("a variable of init", "an unknown path")
+        pair = item.items()
+        if len(pair) != 2:
+            item.refuse("[old, new]")
+        old, new = (one.state_value() for one in pair)
+        if not same(old, state[path]):
+            pair[0].refuse(f"the value before this step, {describe(state[path])}")
+        changes[path] = (old, new)
+    for path, (_, new) in changes.items():
+        state[path] = new
+    return changes
+
+
+def same(left: Value, right: Value) -> bool:
+    """Equality of JSON values: `true` is not `1`."""
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(same, left, right))
+    return type(left) is type(right) and left == right
+
+
+def _paths(place: Field, state: State) -> tuple[str, ...]:
+    for item in place.items():
+        if item.text() not in state:
+            item.refuse("a variable of init")
+    return place.texts()
+
+
+def _loop(place: Field, steps: int) -> int | None:
+    if place.value is None:
+        return None
+    if isinstance(place.value, bool) or not isinstance(place.value, int):
+        place.refuse("null or the index of a step")
+    if not 0 <= place.value < steps:
+        place.refuse(f"an index from 0 to {steps - 1}" if steps else "null, as there are no steps")
+    return place.value
+
+
+def _replay(place: Field) -> Mapping[str, object] | None:
+    if place.value is None:
+        return None
+    if not isinstance(place.value, dict):
+        place.refuse("null or an object")
+    return dict(place.value)
+
+
+def _vocabulary(place: Field, state: State) -> Vocabulary:
+    lanes, pools, flights = place.keys(*VOCABULARY_KEYS)
+    return Vocabulary(lanes.texts(), _each(pools, _pool, state), _each(flights, _flight, state))
+
+
+def _each(place: Field, make: Callable[[Field, State], T], state: State) -> tuple[T, ...]:
+    return tuple(make(item, state) for item in place.items())
+
+
+def _pool(place: Field, state: State) -> PoolView:
+    name, pages, owner, content = place.keys(*POOL_KEYS)
+    for array in (owner, content):
+        for page in pages.texts():
+            if f"{array.text()}[{page}]" not in state:
+                array.refuse("an array of init over the pages of the pool")
+    return PoolView(name.text(), pages.texts(), owner.text(), content.text())
+
+
+def _flight(place: Field, state: State) -> FlightView:
+    requests, field, target, source = place.keys(*FLIGHT_KEYS)
+    for request in requests.texts():
+        if not isinstance(state.get(field.text().replace("{r}", request)), list):
+            field.refuse("the path of a set of init, with {r} for the request")
+    return FlightView(requests.texts(), field.text(), target.text(), source.text())

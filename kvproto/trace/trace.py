@@ -1,0 +1,107 @@
+"""The trace type: a behaviour of a model with what a reader needs to understand it (`kvproto.trace/1`).
+
+A trace is self-contained: it can be shown without the model that produced it.  Variables of the state are named by
+paths, as they are written in the model with labels for indices: `req[A].decode`, `d_owner[3]`.  Values are JSON
+values: booleans, integers, names of enumeration members, labels of sort elements (integers where the sort has no
+labels), null for None, sorted lists for sets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+SCHEMA = "kvproto.trace/1"
+
+Value = bool | int | str | None | list["bool | int | str"]
+"""A scalar or set of the state, as it stands in the file."""
+
+State = dict[str, Value]
+"""Every variable of the state by path, in order of declaration."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One action: what happened, where it is written, and what it touched.
+
+    `reads` and `writes` are the paths that this very step read and wrote (a write of the same value included), in the
+    order of first use; `delta` maps each changed path to (old, new).  `text` is the action's docstring with its
+    arguments filled in.
+    """
+
+    action: str
+    args: Mapping[str, Value]
+    lane: str
+    loc: str
+    text: str
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    delta: Mapping[str, tuple[Value, Value]]
+
+
+@dataclass(frozen=True, slots=True)
+class PoolView:
+    """A page pool of the state: `pages` are labels; page p is owned by `owner[p]` and was last written by `content[p]`."""
+
+    name: str
+    pages: tuple[str, ...]
+    owner: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlightView:
+    """Writes in flight: for request label r, `field` gives the path of a set of positions.
+
+    The three templates hold `{r}` and `{k}`: `req[{r}].flying`, `req[{r}].target[{k}]`, `req[{r}].source[{k}]`;
+    `target` and `source` may be empty, then the position is the page itself.
+    """
+
+    requests: tuple[str, ...]
+    field: str
+    target: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """What the model calls things, for pictures: lanes in order, pools, flights."""
+
+    lanes: tuple[str, ...] = ()
+    pools: tuple[PoolView, ...] = ()
+    flights: tuple[FlightView, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A counterexample (or any behaviour) of a model.
+
+    `parameters` are all sizes and switches in force; `claim` is the property in words; `blame` are the paths of the
+    last state (or, for a deadlock or a failed assertion, the paths read) that decide the verdict; `loop` is the
+    index of the step a lasso returns to.
+    """
+
+    model: str
+    preset: str
+    scope: str
+    parameters: Mapping[str, bool | int | str]
+    property: str
+    claim: str
+    verdict: str
+    digest: str
+    init: State
+    steps: tuple[Step, ...]
+    blame: tuple[str, ...] = ()
+    loop: int | None = None
+    why: tuple[str, ...] = ()
+    replay: Mapping[str, object] | None = None
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
+
+    def states(self) -> Iterator[State]:
+        """The initial state and the state after each step (each a fresh dict)."""
+        state = dict(self.init)
+        yield dict(state)
+        for step in self.steps:
+            for path, (_, new) in step.delta.items():
+                state[path] = new
+            yield dict(state)

@@ -1,0 +1,90 @@
+"""SGLang + Mooncake, the KV-cache transfer of disaggregated prefill and decode: `kvproto check sglang@VERSION`."""
+
+from __future__ import annotations
+
+from kvproto.lang import Flights, Model, Pool, Preset, Scope
+
+from ...properties import client, conservation, isolation, ownership
+from . import decode, network, prefill, router
+from .state import Client, Config, DPage, PPage, Req, State, decode_over, prefill_over
+
+
+def quiet(s):
+    """Every client has its answer or is gone, both sides are through, nothing is in flight."""
+    return all(
+        s.req[r].client not in (Client.IDLE, Client.WAITING)
+        and prefill_over(s.req[r])
+        and decode_over(s.req[r])
+        and not s.req[r].flying
+        for r in Req
+    )
+
+
+PRESETS = [
+    Preset("0.5.19", "the release of the incident: rejects by placeholder, frees pages at once"),
+    Preset(
+        "0.5.20",
+        "rejected requests are retired before anything is sent; a failed room stays failed",
+        base="0.5.19",
+        retire_after_forward=True,
+        failed_is_terminal=True,
+    ),
+    Preset(
+        "0.5.21",
+        "rejects at the door; release deferred until drained or for 30 s",
+        base="0.5.20",
+        reject_at_admission=True,
+        deferred_release=True,
+    ),
+    Preset(
+        "incident",
+        "0.5.19 in the incident's proportions: prefill pool of 5 pages, context and reservation of 8, 1 written",
+        base="0.5.19",
+        scope="incident",
+    ),
+    Preset(
+        "patched",
+        "0.5.19 with the operator's measures, except the larger pool",
+        base="0.5.19",
+        reject_at_admission=True,
+        token_count_check=True,
+        failed_is_terminal=True,
+        deferred_release=True,
+        bounded_batch=True,
+        prompt_abort=True,
+        deferred_source_release=True,
+        patient_balancer=True,
+    ),
+]
+
+SCOPES = [
+    Scope("small", "2 requests, prompts of 1 or 2 pages", Req=2, Slot=2, PPage=2, DPage=3),
+    Scope("medium", "3 requests, prompts of 1 or 2 pages", Req=3, Slot=2, PPage=3, DPage=3),
+    Scope(
+        "incident",
+        "2 requests, prompts of 3 or 8 pages, prefill pool of 5",
+        Req=2,
+        Slot=8,
+        PPage=8,
+        DPage=8,
+        short_prompt=3,
+        prefill_pool=5,
+    ),
+]
+
+model = Model(
+    "sglang",
+    "SGLang + Mooncake: KV-cache transfer between prefill and decode",
+    state=State,
+    parts=[router, prefill, network, decode],
+    properties=[isolation, ownership, client, conservation],
+    params=Config,
+    presets=PRESETS,
+    scopes=SCOPES,
+    terminal=quiet,
+    pools=[
+        Pool("prefill", PPage, owner="p_owner", content="p_content"),
+        Pool("decode", DPage, owner="d_owner", content="d_content"),
+    ],
+    flights=[Flights("req.flying", target="req.target", source="req.source")],
+)

@@ -1,0 +1,1 @@
+"""Claims about models, grouped by what they protect."""

@@ -1,0 +1,611 @@
+"""The C and the Python tier against a toy explorer, and against each other where the toy is too slow."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from engine_programs import random_program
+from engine_toy import OutOfRange, ToyExplorer
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from kvproto.engine import c_explorer, native
+from kvproto.engine.c_explorer import CExplorer, EngineFailure, EngineUnavailable
+from kvproto.engine.compile_c import (
+    FLAGS,
+    CompileError,
+    Compiler,
+    build,
+    compilers,
+    library_suffix,
+    source_hash,
+)
+from kvproto.engine.explorer import Explorer, FaultHit
+from kvproto.engine.native import Engine, Unavailable, find_engine
+from kvproto.engine.program import Block, Branch, Ins, Leaf, Op, Program
+from kvproto.engine.tier0 import PythonExplorer
+
+ENGINE_FOLDER = Path(native.__file__).parent
+HAVE_COMPILER = bool(compilers())
+needs_c = pytest.mark.skipif(
+    not HAVE_COMPILER, reason="no C compiler: set CC or install gcc, clang or ziglang"
+)
+TIERS = [pytest.param(CExplorer, marks=needs_c, id="C"), pytest.param(PythonExplorer, id="Python")]
+MOST = 250
+"""The toy is compared over so many expansions; random programs may have endless state spaces."""
+
+Maker = Callable[..., Explorer]
+
+
+def explored(explorer: Explorer, initial: list[int], piece: int, most: int = MOST) -> Explorer:
+    """The explorer after up to `most` expansions, done in pieces."""
+    explorer.start(initial)
+    while explorer.frontier() and explorer.expanded() < most:
+        assert explorer.advance(min(piece, most - explorer.expanded()))
+    return explorer
+
+
+def seen(explorer: Explorer, claims: int) -> dict[str, object]:
+    """Everything an explorer can tell, memory apart."""
+    numbers = range(explorer.states())
+    return {
+        "states": [explorer.packed(number) for number in numbers],
+        "paths": [explorer.path(number) for number in numbers],
+        "expanded": explorer.expanded(),
+        "transitions": explorer.transitions(),
+        "level": explorer.level(),
+        "frontier": explorer.frontier(),
+        "at_level_start": explorer.at_level_start(),
+        "violations": [explorer.violation(claim) for claim in range(claims)],
+        "violating": explorer.violating_states(),
+        "deadlock": explorer.deadlock(),
+        "faults": explorer.faults(),
+        "fired": explorer.fired(),
+    }
+
+
+def agree(make: Maker, program: Program, initial: list[int], piece: int = 10**9, seed: int = 0) -> None:
+    """Fail unless the tier sees what the toy sees."""
+    try:
+        expected = seen(explored(ToyExplorer(program), initial, 10**9), len(program.claims))
+    except OutOfRange:
+        assume(False)
+    explorer = explored(make(program, seed=seed), initial, piece)
+
+    assert expected == seen(explorer, len(program.claims))
+
+    explorer.close()
+
+
+def one_word(*bits: int) -> tuple[Leaf, ...]:
+    """Leaves side by side in word 0."""
+    return tuple(Leaf(0, sum(bits[:number]), width) for number, width in enumerate(bits))
+
+
+def adder(leaf: int, modulus: int) -> Block:
+    """An action that counts a leaf up, round a circle."""
+    return (
+        Ins(Op.LOAD, d=0, imm=leaf),
+        Ins(Op.ADDI, d=1, a=0, imm=1),
+        Ins(Op.CONST, d=2, imm=modulus),
+        Ins(Op.MOD, d=3, a=1, b=2),
+        Ins(Op.STORE, a=3, imm=leaf),
+    )
+
+
+# ------------------------------------------------------------------------------------------ random programs
+
+
+@pytest.mark.parametrize("make", TIERS)
+@given(program=st.integers(0, 10**9), piece=st.sampled_from([1, 2, 7, 64, 10**9]), seed=st.integers(0, 2**64))
+@settings(max_examples=300, deadline=None, database=None)
+def test_random_programs_agree_with_the_toy(make: Maker, program: int, piece: int, seed: int) -> None:
+    """States, order, levels, violations, faults, deadlocks, counts and paths, whatever the piece and seed."""
+    built, initial = random_program(program)
+
+    agree(make, built, initial, piece, seed)
+
+
+def test_random_programs_are_worth_exploring() -> None:
+    """The generator meets what it is there for; otherwise the test above proves little."""
+    met = dict.fromkeys(("many states", "violation", "fault", "claim fault", "deadlock", "wide", "branch"), 0)
+    for number in range(400):
+        program, initial = random_program(number)
+        try:
+            toy = explored(ToyExplorer(program), initial, 10**9, 60)
+        except OutOfRange:
+            continue
+        met["many states"] += toy.states() > 50
+        met["violation"] += toy.violating_states() > 0
+        met["fault"] += any(hit.action >= 0 for hit in toy.faults())
+        met["claim fault"] += any(hit.action < 0 for hit in toy.faults())
+        met["deadlock"] += toy.deadlock() is not None
+        met["wide"] += program.words > 4
+        met["branch"] += any(isinstance(item, Branch) for block in program.actions for item in block)
+
+    assert min(met.values()) >= 5, met
+
+
+@needs_c
+def test_the_switch_interpreter_agrees_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compilers without computed goto get a `switch`; it is the same interpreter."""
+    target = tmp_path / f"switch{library_suffix()}"
+    switched = [Compiler(x.command, (*x.flags, "-DKV_SWITCH")) for x in compilers()]
+    build(ENGINE_FOLDER / "engine.c", target, switched)
+    library = native._load(target, source_hash(ENGINE_FOLDER / "engine.c"))
+    assert not isinstance(library, str), library
+    monkeypatch.setattr(c_explorer, "load_engine", lambda: Engine(library, target, "test"))
+    for number in range(60):
+        program, initial = random_program(number)
+        try:
+            expected = seen(explored(ToyExplorer(program), initial, 10**9), len(program.claims))
+        except OutOfRange:
+            continue
+
+        assert expected == seen(explored(CExplorer(program), initial, 10**9), len(program.claims))
+
+
+# ------------------------------------------------------------------------------------ hand-written programs
+
+
+@pytest.mark.parametrize("make", TIERS)
+def test_no_initial_state(make: Maker) -> None:
+    """Nothing to explore is a complete search."""
+    explorer = make(Program(1, one_word(2), (adder(0, 3),), (), None, 0))
+    explorer.start([])
+
+    assert explorer.advance(5)
+    assert (0, 0, 1, True) == (
+        explorer.states(),
+        explorer.frontier(),
+        explorer.level(),
+        explorer.at_level_start(),
+    )
+
+
+@pytest.mark.parametrize("make", TIERS)
+def test_no_actions_and_no_claims(make: Maker) -> None:
+    """An empty program has its initial states, and all of them deadlock."""
+    never = (Ins(Op.CONST, d=0), Ins(Op.RET, a=0))
+
+    agree(make, Program(1, one_word(2), (), (), never, 0), [1, 0, 1])
+
+
+@pytest.mark.parametrize("make", TIERS)
+def test_an_action_that_changes_nothing_is_a_transition(make: Maker) -> None:
+    """A self-loop counts, and its state is no deadlock."""
+    never = (Ins(Op.CONST, d=0), Ins(Op.RET, a=0))
+    explorer = explored(make(Program(2, (Leaf(1, 0, 2),), ((),), (), never, 0)), [0], 1)
+
+    assert (1, 1, [1], None) == (
+        explorer.states(),
+        explorer.transitions(),
+        explorer.fired(),
+        explorer.deadlock(),
+    )
+
+
+@pytest.mark.parametrize("make", TIERS)
+def test_first_fault_in_order_of_discovery(make: Maker) -> None:
+    """A claim faults on a new state before the next action of its parent does."""
+    leaves = one_word(4)
+    up = (Ins(Op.SETC, a=0, imm=1),)
+    faulty = (Ins(Op.TEST, a=0, imm=0), Ins(Op.FAULT, imm=0))
+    claim = (Ins(Op.LOAD, d=0, imm=0), Ins(Op.NOT, d=1, a=0), Ins(Op.CHECK, a=1, imm=0), Ins(Op.RET, a=1))
+    claim_first = explored(make(Program(1, leaves, (up, faulty), (claim,), None, 2)), [0], 1)
+    action_first = explored(make(Program(1, leaves, (faulty, up), (claim,), None, 2)), [0], 1)
+
+    assert [FaultHit(0, 1, -1)] == claim_first.faults()
+    assert [FaultHit(0, 0, 0)] == action_first.faults()
+    assert 0 == claim_first.violating_states()
+
+
+@pytest.mark.parametrize("make", TIERS)
+def test_loads_see_earlier_stores_and_tests_do_too(make: Maker) -> None:
+    """TEST after SETC judges the copy, so the second action is never enabled."""
+    leaves = one_word(3, 3)
+    moved = (Ins(Op.SETC, a=0, imm=5), Ins(Op.LOAD, d=0, imm=0), Ins(Op.STORE, a=0, imm=1))
+    blocked = (Ins(Op.SETC, a=0, imm=5), Ins(Op.TEST, a=0, imm=0))
+
+    agree(make, Program(1, leaves, (moved, blocked), (), None, 0), [0])
+
+
+@pytest.mark.parametrize("make", TIERS)
+@pytest.mark.parametrize(
+    "op", [Op.FLOORDIV, Op.MOD, Op.MIN, Op.MAX, Op.MUL, Op.SUB, Op.LT, Op.BANDN, Op.BXOR]
+)
+def test_arithmetic_is_that_of_python(make: Maker, op: Op) -> None:
+    """All signs of both operands; the result is kept in two's complement in a wide leaf."""
+    values = (-7, -3, -2, -1, 1, 2, 3, 7)
+    actions = [
+        (
+            Ins(Op.CONST, d=0, imm=a),
+            Ins(Op.CONST, d=1, imm=b),
+            Ins(op, d=2, a=0, b=1),
+            Ins(Op.STORE, a=2, imm=0),
+        )
+        for a in values
+        for b in values
+    ]
+
+    agree(make, Program(1, one_word(60), tuple(actions), (), None, 0), [0])
+
+
+@pytest.mark.parametrize("make", TIERS)
+def test_a_leaf_of_64_bits_is_loaded_with_its_sign(make: Maker) -> None:
+    """Registers are signed: all ones is -1, loaded by number or by index."""
+    direct = (Ins(Op.LOAD, d=0, imm=1), Ins(Op.LTI, d=1, a=0), Ins(Op.REQUIRE, a=1), Ins(Op.SETC, a=0, imm=1))
+    indexed = (
+        Ins(Op.CONST, d=0, imm=1),
+        Ins(Op.LOADX, d=1, a=0, imm=0),
+        Ins(Op.ADDI, d=2, a=1, imm=3),
+        Ins(Op.STORE, a=2, imm=0),
+    )
+    program = Program(2, (Leaf(0, 1, 5), Leaf(1, 0, 64)), (direct, indexed), (), None, 0)
+    explorer = explored(make(program), [(1 << 128) - (1 << 64)], 10)
+
+    assert [1, 1] == [explorer.packed(1) >> 1 & 31, explorer.fired()[0] // 3]
+    assert 2 == explorer.packed(2) >> 1 & 31
+
+
+@pytest.mark.parametrize("make", TIERS)
+@pytest.mark.parametrize("words", range(1, 13))
+def test_every_width(make: Maker, words: int) -> None:
+    """A counter in the first and in the last word; every other word keeps what it had."""
+    counters = (Leaf(0, 3, 3), Leaf(words - 1, 60, 3))
+    others = (Leaf(words - 1, 63, 1), *(Leaf(word, 20, 3) for word in range(words)))
+    initial = (1 << 64 * words - 1) | sum(7 << 64 * word + 20 for word in range(words))
+    program = Program(words, counters + others, (adder(0, 5), adder(1, 6)), (), None, 0)
+
+    agree(make, program, [initial, 0])
+
+
+@pytest.mark.parametrize("make", TIERS)
+def test_more_actions_than_sixty_four(make: Maker) -> None:
+    """Sets of candidate actions take several words; order stays that of the program."""
+    actions = [
+        (Ins(Op.TEST, a=0, imm=i % 16), Ins(Op.TEST, a=1, imm=i % 3), Ins(Op.SETC, a=0, imm=(i * 7) % 16))
+        for i in range(150)
+    ]
+    turn = [adder(1, 3)]
+
+    agree(make, Program(1, one_word(4, 2), tuple(actions + turn), (), None, 0), [0])
+
+
+@pytest.mark.parametrize("make", TIERS)
+def test_more_actions_than_sixteen_bits(make: Maker) -> None:
+    """The action of a link is kept whole."""
+    idle: Block = (Ins(Op.TEST, a=0, imm=7),)
+    program = Program(1, one_word(3), (idle,) * 65540 + (adder(0, 4),), (), None, 0)
+    explorer = explored(make(program), [0], 3)
+
+    assert (0, [65540] * 3) == explorer.path(3)
+
+
+@pytest.mark.parametrize("make", TIERS)
+def test_thousands_of_registers_alive_at_once(make: Maker) -> None:
+    """All values are computed first and added up in the end."""
+    count = 3000
+    block: list[Ins | Branch] = [Ins(Op.LOAD, d=0, imm=0)]
+    block += [Ins(Op.ADDI, d=1 + i, a=0, imm=i * i) for i in range(count)]
+    total = count + 1
+    block.append(Ins(Op.CONST, d=total))
+    for i in range(count):
+        block.append(Ins(Op.ADD, d=total + i + 1, a=total + i, b=1 + i))
+    block.append(Ins(Op.STORE, a=total + count, imm=0))
+
+    agree(make, Program(1, one_word(40), (tuple(block),), (), None, 0), [3])
+
+
+@pytest.mark.parametrize("make", TIERS)
+@pytest.mark.parametrize("depth", [15, 39, 41, 120, 250])
+def test_deeply_nested_branches(make: Maker, depth: int) -> None:
+    """Nesting beyond what Python's parser takes, with stores before and after the inner branch."""
+    inner: Block = (Ins(Op.SETC, a=0, imm=7), Ins(Op.CHECK, a=0, imm=0))
+    for level in range(depth):
+        before = Ins(Op.ADDI, d=2, a=2, imm=level + 1)
+        after = Ins(Op.ADDI, d=3, a=3, imm=1)
+        other: Block = (Ins(Op.SETC, a=0, imm=level % 8), Ins(Op.REQUIRE, a=level % 2))
+        branch = (
+            Branch(level % 2, (before, *inner), other) if level % 3 else Branch(0, other, (*inner, before))
+        )
+        inner = (before, branch, after)
+    head = (
+        Ins(Op.LOAD, d=0, imm=0),
+        Ins(Op.LOAD, d=1, imm=1),
+        Ins(Op.CONST, d=2, imm=1),
+        Ins(Op.CONST, d=3, imm=2),
+    )
+    tail = (Ins(Op.STORE, a=2, imm=2), Ins(Op.STORE, a=3, imm=3))
+    program = Program(1, one_word(3, 1, 12, 12), ((*head, *inner, *tail), adder(1, 2)), (), None, 1)
+
+    agree(make, program, [0, 1, 8, 9])
+
+
+@pytest.mark.parametrize("make", TIERS)
+def test_a_long_chain_of_alternatives(make: Maker) -> None:
+    """`elif` nests as deep as it is long; a claim and an action have one each."""
+    chain: Block = (Ins(Op.SETC, a=0, imm=0),)
+    claim: Block = (Ins(Op.CONST, d=2), Ins(Op.RET, a=2))
+    for value in range(200):
+        test = Ins(Op.EQI, d=1, a=0, imm=value)
+        chain = (test, Branch(1, (Ins(Op.SETC, a=0, imm=value + 1),), chain))
+        claim = (test, Branch(1, (Ins(Op.RET, a=0),), claim))
+    load = Ins(Op.LOAD, d=0, imm=0)
+    program = Program(1, one_word(9), ((load, *chain),), ((load, *claim),), None, 0)
+
+    agree(make, program, [150, 20])
+
+
+@pytest.mark.parametrize("make", TIERS)
+def test_bad_arguments(make: Maker) -> None:
+    """States that do not exist, and initial states that are too wide, are refused."""
+    explorer = make(Program(1, one_word(2), (adder(0, 3),), (), None, 0))
+    with pytest.raises(ValueError, match="not a state of 1 words"):
+        explorer.start([1 << 64])
+    explorer.start([0])
+    for call in (explorer.packed, explorer.path):
+        with pytest.raises(IndexError):
+            call(1)
+
+
+@needs_c
+@pytest.mark.parametrize(
+    "block",
+    [
+        (Ins(Op.CONST, d=0), Ins(Op.CONST, d=1), Ins(Op.MOD, d=2, a=0, b=1), Ins(Op.STORE, a=2, imm=0)),
+        (Ins(Op.CONST, d=0), Ins(Op.CONST, d=1), Ins(Op.FLOORDIV, d=2, a=0, b=1), Ins(Op.STORE, a=2, imm=0)),
+        (Ins(Op.CONST, d=0, imm=-1), Ins(Op.LOADX, d=2, a=0, imm=0), Ins(Op.STORE, a=2, imm=0)),
+        (Ins(Op.CONST, d=0, imm=9), Ins(Op.STOREX, a=0, b=0, imm=0)),
+    ],
+    ids=["remainder", "quotient", "load", "store"],
+)
+def test_a_broken_program_does_not_crash_the_process(block: Block) -> None:
+    """An index or divisor that the lowering forgot to check is reported."""
+    explorer = CExplorer(Program(1, one_word(2), (block,), (), None, 0))
+    explorer.start([0])
+    with pytest.raises(EngineFailure):
+        explorer.advance(1)
+
+
+# ------------------------------------------------------------------------------------------- size and memory
+
+CUBE = Program(1, one_word(7, 7, 7), tuple(adder(leaf, 60) for leaf in range(3)), (), None, 0)
+CUBE_STATES = 60**3
+
+
+@pytest.mark.parametrize("make", TIERS)
+def test_a_table_that_grows(make: Maker) -> None:
+    """216 000 states: none lost, none double, every level of the size that arithmetic says."""
+    explorer = make(CUBE, seed=5)
+    explorer.start([0])
+    begins = []
+    while explorer.frontier():
+        if explorer.at_level_start():
+            begins.append(explorer.expanded())
+        assert explorer.advance(1000)
+
+    assert (CUBE_STATES, 3 * CUBE_STATES, 3 * 59 + 1) == (
+        explorer.states(),
+        explorer.transitions(),
+        explorer.level(),
+    )
+    assert [CUBE_STATES] * 3 == explorer.fired()
+    assert CUBE_STATES == len({explorer.packed(number) for number in range(CUBE_STATES)})
+    for number in range(0, CUBE_STATES, 997):
+        packed = explorer.packed(number)
+        digits = [packed >> 7 * leaf & 127 for leaf in range(3)]
+        actions = explorer.path(number)[1]
+        assert digits == [actions.count(leaf) for leaf in range(3)]
+        level = sum(begin <= number for begin in begins)
+        assert len(actions) == level - 1
+
+
+@needs_c
+def test_seeds_and_pieces_change_nothing_in_a_large_space() -> None:
+    """State numbers are the same for every seed, every piece size and both tiers."""
+    first = explored(PythonExplorer(CUBE), [0], 10**9, 10**9)
+    expected = [first.packed(number) for number in range(CUBE_STATES)]
+    for seed, piece in ((0, 10**9), (1, 777), (2**64 - 1, 64)):
+        other = explored(CExplorer(CUBE, seed=seed), [0], piece, 10**9)
+
+        assert expected == [other.packed(number) for number in range(CUBE_STATES)]
+
+
+@needs_c
+def test_memory_limit_of_the_c_tier() -> None:
+    """It stops below the limit, and what it has found is a valid beginning of the search."""
+    full = explored(CExplorer(CUBE), [0], 10**9, 10**9)
+    limit = full.memory() // 2
+    explorer = CExplorer(CUBE, memory_limit=limit)
+    explorer.start([0])
+    while explorer.advance(500):
+        assert explorer.frontier()
+
+    assert explorer.memory() <= limit
+    assert 10_000 < explorer.states() < CUBE_STATES
+    assert 3 * explorer.expanded() == explorer.transitions() == sum(explorer.fired())
+    for number in range(0, explorer.states(), 101):
+        assert (full.packed(number), full.path(number)) == (explorer.packed(number), explorer.path(number))
+    assert not explorer.advance(500)
+
+
+@needs_c
+def test_a_memory_limit_that_is_hopeless() -> None:
+    """Not even an empty search fits: that is an error, not an empty result."""
+    with pytest.raises(MemoryError):
+        CExplorer(CUBE, memory_limit=1000)
+
+
+@needs_c
+def test_a_memory_limit_below_the_initial_states() -> None:
+    """Initial states that do not fit are an error, else the search would look complete."""
+    explorer = CExplorer(CUBE, memory_limit=2_500_000)
+    with pytest.raises(MemoryError):
+        explorer.start(range(1 << 20))
+
+
+def test_memory_limit_of_the_python_tier() -> None:
+    """It stops, near the limit, with a valid beginning of the search."""
+    limit = 8_000_000
+    explorer = PythonExplorer(CUBE, memory_limit=limit)
+    explorer.start([0])
+    while explorer.advance(500):
+        assert explorer.frontier()
+
+    assert limit <= explorer.memory() <= 2 * limit
+    assert 3 * explorer.expanded() == explorer.transitions()
+
+
+@needs_c
+def test_memory_is_small_and_given_back() -> None:
+    """At most 40 bytes a state of one word once the fixed parts do not matter; none after `close`."""
+    explorer = explored(CExplorer(CUBE), [0], 10**9, 10**9)
+
+    assert explorer.memory() <= 40 * CUBE_STATES
+
+    explorer.close()
+    explorer.close()
+    with pytest.raises(ValueError, match="closed"):
+        explorer.states()
+
+
+# ------------------------------------------------------------------------------------------ finding the library
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with engine.c and a cache of its own."""
+    folder = tmp_path / "engine"
+    folder.mkdir()
+    shutil.copy(ENGINE_FOLDER / "engine.c", folder)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv(native.SWITCH, raising=False)
+    return folder
+
+
+def library_in(place: Path) -> Path:
+    """Where a wheel puts the library."""
+    return place / f"_engine{library_suffix()}"
+
+
+def found(place: Path) -> Engine:
+    """The engine there, which must be available."""
+    engine = find_engine(place)
+    assert isinstance(engine, Engine), engine
+    return engine
+
+
+@needs_c
+def test_built_once_then_cached(place: Path) -> None:
+    """The second process finds what the first one built."""
+    assert found(place).origin.startswith("built with ")
+    assert "cached" == found(place).origin
+    assert ["engine.c"] == [path.name for path in place.iterdir()]
+
+
+@needs_c
+def test_prebuilt_library_is_used(place: Path) -> None:
+    """A library beside the source, built from it, needs no cache."""
+    build(place / "engine.c", library_in(place))
+
+    assert ("prebuilt", library_in(place)) == (found(place).origin, found(place).path)
+
+
+@needs_c
+@pytest.mark.parametrize("change", ["/* one more comment */\n", None])
+def test_stale_prebuilt_library_is_passed_over(place: Path, change: str | None) -> None:
+    """Built from another text, or with another ABI: a fresh one is built instead."""
+    source = place / "engine.c"
+    old = place / "old.c"
+    text = source.read_text()
+    old.write_text(text + change if change else text.replace("#define KV_ABI ", "#define KV_ABI 1000"))
+    build(old, library_in(place))
+
+    assert found(place).origin.startswith("built with ")
+
+
+@needs_c
+def test_stale_library_without_compiler_says_so(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason names the library, what is wrong with it, and the compiler that failed."""
+    old = place / "old.c"
+    old.write_text((place / "engine.c").read_text() + "/* changed */\n")
+    build(old, library_in(place))
+    monkeypatch.setenv("CC", "no-such-compiler")
+    engine = find_engine(place)
+
+    assert isinstance(engine, Unavailable)
+    assert "another engine.c" in engine.reason
+    assert "no-such-compiler" in engine.reason
+
+
+@needs_c
+def test_damaged_libraries_are_replaced(place: Path) -> None:
+    """Rubbish beside the source and in the cache does no harm."""
+    library_in(place).write_bytes(b"not a library")
+    cache = native._user_cache()
+    cache.mkdir(parents=True)
+    for compiler in compilers():
+        name = native._library_name(source_hash(place / "engine.c"), compiler)
+        (cache / name).write_bytes(b"")
+
+    assert found(place).origin.startswith("built with ")
+
+
+@needs_c
+def test_unwritable_cache(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The library is built in a temporary folder; nothing is written where the cache should be."""
+    blocked = tmp_path / "a file, not a folder"
+    blocked.write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(blocked))
+    engine = found(place)
+
+    assert engine.origin.startswith("built with ")
+    assert blocked not in engine.path.parents
+    assert "" == blocked.read_text()
+
+
+def test_switched_off(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user's word counts, and is repeated."""
+    monkeypatch.setenv(native.SWITCH, "off")
+
+    assert Unavailable("switched off by KVPROTO_NATIVE=off") == find_engine(place)
+
+
+def test_explorer_without_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reason travels to whoever asks for the C tier."""
+    monkeypatch.setattr(c_explorer, "load_engine", lambda: Unavailable("because"))
+    with pytest.raises(EngineUnavailable, match="because"):
+        CExplorer(CUBE)
+
+
+def test_source_missing(place: Path) -> None:
+    """Without the source nothing can be checked, so nothing is used."""
+    (place / "engine.c").unlink()
+    engine = find_engine(place)
+
+    assert isinstance(engine, Unavailable)
+    assert "source is missing" in engine.reason
+
+
+def test_a_compiler_that_fails_is_quoted(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A set CC is not second-guessed, and its complaint is passed on."""
+    monkeypatch.setenv("CC", "no-such-compiler --fast")
+
+    assert [Compiler(("no-such-compiler", "--fast"))] == compilers()
+    with pytest.raises(CompileError, match="no-such-compiler --fast: "):
+        build(place / "engine.c", library_in(place))
+    assert ["engine.c"] == [path.name for path in place.iterdir()]
+
+
+@needs_c
+def test_engine_compiles_without_a_warning(tmp_path: Path) -> None:
+    """With the usual warnings as errors, with and without computed goto."""
+    for extra in ((), ("-DKV_SWITCH",)):
+        strict = [Compiler(x.command, (*x.flags, "-Wall", "-Wextra", "-Werror", *extra)) for x in compilers()]
+        assert set(FLAGS) <= set(strict[0].flags)
+        for compiler in strict:
+            build(ENGINE_FOLDER / "engine.c", tmp_path / f"strict{library_suffix()}", [compiler])

@@ -1,0 +1,133 @@
+"""Random traces: any names and values, and consistent (deltas fit, paths exist)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from kvproto.trace.trace import FlightView, PoolView, Step, Trace, Vocabulary
+
+NASTY = [
+    "\x1b[31m",
+    "\u202e",
+    "\n",
+    "\t",
+    "\ud800",
+    "\u5bbd",
+    "e\u0301",
+    "`",
+    '"',
+    "[",
+    "{r}",
+    "\u2028",
+    "|",
+    "\\",
+]
+words = st.text(max_size=6) | st.lists(st.sampled_from([*NASTY, "a", "req", " "]), max_size=5).map("".join)
+names = st.text("abcdefghij_", min_size=1, max_size=24) | words
+scalars = st.booleans() | st.integers(-(10**25), 10**25) | words
+values = st.none() | scalars | st.lists(scalars, max_size=3)
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> Trace:
+    """Any trace, without a vocabulary."""
+    init = draw(st.dictionaries(words, values, min_size=1, max_size=6))
+    paths = st.lists(st.sampled_from(sorted(init)), max_size=5).map(tuple)
+    state = dict(init)
+    steps = []
+    for _ in range(draw(st.integers(0, 5))):
+        news = draw(st.dictionaries(st.sampled_from(sorted(init)), values, max_size=3))
+        delta = {path: (state[path], new) for path, new in news.items()}
+        state |= news
+        args = draw(st.dictionaries(words, values, max_size=2))
+        steps.append(
+            Step(draw(names), args, draw(words), draw(words), draw(words), draw(paths), draw(paths), delta)
+        )
+    return Trace(
+        *(draw(words) for _ in range(3)),
+        draw(st.dictionaries(words, scalars, max_size=4)),
+        *(draw(words) for _ in range(4)),
+        init,
+        tuple(steps),
+        blame=draw(paths),
+        loop=draw(st.none() | st.integers(0, len(steps) - 1)) if steps else None,
+        why=tuple(draw(st.lists(words, max_size=2))),
+        replay=draw(
+            st.none() | st.dictionaries(words, values | st.floats(allow_nan=False, allow_infinity=False))
+        ),
+    )
+
+
+@st.composite
+def transfers(draw: st.DrawFn, hostile: bool = True) -> Trace:
+    """A trace with pools and flights in which anything happens to pages and writes."""
+    label = names if hostile else st.sampled_from("ABCDEFG")
+    requests = draw(st.lists(label, min_size=1, max_size=4, unique=True))
+    page = st.integers(0, 40).map(str) | (names if hostile else st.integers(0, 9).map(str))
+    pages = draw(st.lists(page, min_size=1, max_size=12, unique=True))
+    pools = draw(st.lists(names, min_size=1, max_size=2, unique=True))
+    domain: dict[str, st.SearchStrategy[Any]] = {}
+    request = st.none() | st.sampled_from(requests)
+    for pool in pools:
+        for p in pages:
+            domain[f"{pool}.owner[{p}]"] = domain[f"{pool}.content[{p}]"] = request
+    for r in requests:
+        domain[f"flag[{r}]"] = st.booleans()
+        domain[f"fly[{r}]"] = st.lists(st.sampled_from(pages), max_size=6, unique=True)
+        for p in pages:
+            domain[f"target[{r}][{p}]"] = domain[f"source[{r}][{p}]"] = st.none() | st.sampled_from(pages)
+    init = {path: draw(kind) if draw(st.booleans()) else None for path, kind in domain.items()}
+    init |= {f"fly[{r}]": [] for r in requests if init[f"fly[{r}]"] is None}
+    lanes = draw(st.lists(names, min_size=1, max_size=9, unique=True))
+    steps = draw_steps(draw, domain, dict(init), lanes, requests)
+    templates = draw(
+        st.sampled_from([("", ""), ("target[{r}][{k}]", ""), ("target[{r}][{k}]", "source[{r}][{k}]")])
+    )
+    return Trace(
+        *(draw(names) for _ in range(3)),
+        {"Req": len(requests), "switch": True, "other": False},
+        *(draw(names) for _ in range(4)),
+        init,
+        tuple(steps),
+        blame=draw(st.lists(st.sampled_from(sorted(domain)), max_size=5).map(tuple)),
+        vocabulary=Vocabulary(
+            tuple(lanes),
+            tuple(PoolView(pool, tuple(pages), f"{pool}.owner", f"{pool}.content") for pool in pools),
+            (FlightView(tuple(requests), "fly[{r}]", *templates),),
+        ),
+    )
+
+
+def draw_steps(
+    draw: st.DrawFn,
+    domain: dict[str, st.SearchStrategy[Any]],
+    state: dict[str, Any],
+    lanes: list[str],
+    requests: list[str],
+) -> list[Step]:
+    """Steps that change a few variables each."""
+    steps = []
+    some = st.lists(st.sampled_from(sorted(domain)), max_size=6, unique=True)
+    for _ in range(draw(st.integers(0, 8))):
+        delta = {}
+        for path in draw(some):
+            new = draw(domain[path])
+            delta[path] = (state[path], new)
+            state[path] = new
+        args: dict[str, Any] = {"r": draw(st.sampled_from(requests)), "k": draw(st.integers(0, 99) | names)}
+        reads = tuple(draw(some))
+        steps.append(
+            Step(
+                draw(names),
+                args,
+                draw(st.sampled_from(lanes)),
+                "m.py:1",
+                draw(words),
+                reads,
+                tuple(delta),
+                delta,
+            )
+        )
+    return steps

@@ -1,0 +1,189 @@
+"""The pictures: golden texts, widths, late landings, hostile names, colour."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from kvproto.shipped.models import sglang
+from trace_samples import SAMPLES, A, build, expected_texts, full_run, golden, late_read, stored
+from trace_strategies import traces, transfers
+
+from kvproto.trace.printable import cells
+from kvproto.trace.trace import Trace
+from kvproto.view import (
+    printable,
+    render_lanes,
+    render_page_changes,
+    render_page_map,
+    render_steps,
+    render_trace,
+)
+from kvproto.view.steps import changes
+
+relaxed = settings(suppress_health_check=list(HealthCheck), deadline=None)
+widths = st.integers(40, 140)
+any_trace = traces() | transfers() | transfers(hostile=False)
+
+
+def check(text: str, width: int) -> None:
+    """No line is too wide or ends in a space; nothing that a terminal would obey."""
+    assert text.endswith("\n")
+    for line in text.split("\n"):
+        assert cells(line) <= width
+        assert line == line.rstrip(" ")
+        assert printable(line) == line
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_golden(name: str) -> None:
+    assert expected_texts(stored(name))["terminal"] == golden(name, "terminal").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
+def test_samples_fit(name: str, width: int) -> None:
+    text = render_trace(stored(name), width=width)
+    check(text, width)
+    assert text.isascii()
+
+
+@given(any_trace, widths)
+@relaxed
+def test_lanes_fit(trace: Trace, width: int) -> None:
+    text = render_lanes(trace, width=width)
+    check(text, width)
+    for number in range(1, len(trace.steps) + 1):
+        assert re.search(rf"(?m)^ *{number}  ", text)
+
+
+@given(any_trace, widths, st.integers(-1, 9))
+@relaxed
+def test_page_maps_fit(trace: Trace, width: int, after: int) -> None:
+    check(render_page_map(trace, after=after, width=width), width)
+    check(render_page_changes(trace, width=width), width)
+
+
+@given(any_trace, widths)
+@relaxed
+def test_everything_fits(trace: Trace, width: int) -> None:
+    check(render_steps(trace, width=width), width)
+    check(render_trace(trace, width=width), width)
+
+
+@given(any_trace)
+@relaxed
+def test_colour_adds_nothing_but_colour(trace: Trace) -> None:
+    pytest.importorskip("rich")
+    assert re.sub(r"\x1b\[[0-9;]*m", "", render_trace(trace, color=True)) == render_trace(trace)
+
+
+def test_colour_ignores_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("rich")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    assert "\x1b[1;31mVIOLATED" in render_trace(stored("incident"), color=True)
+
+
+def test_a_late_landing_is_visible() -> None:
+    lines = render_lanes(stored("late_write")).splitlines()
+    column = lines[5].index("0", 40)
+    assert [line[column] for line in lines[5:11]] == ["0", "|", "!", "!", "!", "X"]
+    assert "LATE: posted at 5 by A, page 0 is B's now ^" in lines[11]
+    assert any("X: lands LATE" in line for line in lines[12:])
+
+
+@pytest.mark.parametrize("width", [40, 50, 80])
+def test_a_late_landing_is_visible_at_any_width(width: int) -> None:
+    assert "LATE" in render_lanes(late_read(), width=width)
+
+
+def test_an_ordinary_run_is_not_called_late() -> None:
+    text = render_lanes(stored("incident"))
+    assert "LATE" not in text
+    assert "!" not in text
+    assert "WRONG READ: A's content in pages 1-2, nothing in pages 3-7" in " ".join(text.split())
+
+
+def test_a_reused_source_is_visible() -> None:
+    assert "WRONG BYTES: posted at 5 by A, its source page 0 is B's now ^" in render_lanes(
+        stored("reused_source")
+    )
+
+
+def test_more_writes_than_columns_are_counted() -> None:
+    trace = build(
+        sglang.model,
+        "incident",
+        "incident",
+        full_run(A, 2, long=True)[:7],
+        property="none",
+        claim="none",
+        blame=[],
+        larger_pool=True,
+    )
+    rows = [line.split() for line in render_lanes(trace, width=40).splitlines()]
+    assert ["0", "1", "2", "3", "4", "5", "+2"] in [row[-7:] for row in rows]
+    assert ["v", "|", "|", "|", "|", "+2"] in [row[-6:] for row in rows]
+
+
+def test_page_map_after_a_step() -> None:
+    trace = stored("incident")
+    assert "B<A B<A B<A B<. B<. B<. B<. B<." in render_page_map(trace, after=14)
+    assert "B   B<A B<A B<." in render_page_map(trace)
+    assert "at the start" in render_page_map(trace, after=0)
+
+
+def test_page_changes_mark_the_wrong_read() -> None:
+    row = next(line for line in render_page_changes(stored("incident")).splitlines() if line.startswith("21"))
+    assert row.split() == ["21", "attend(B)", "B", "B<A!", "B<A!", *["B<.!"] * 5]
+
+
+def test_many_pages_come_in_blocks() -> None:
+    text = render_page_changes(stored("incident"), width=44)
+    assert text.count("decode page") == 2
+    assert text.count("\n21  attend(B)") == 2
+    check(text, 44)
+
+
+def test_changes_of_neighbours_share_a_line() -> None:
+    delta = {
+        "a[0]": (None, "A"),
+        "a[1]": (None, "A"),
+        "a[3]": (None, "A"),
+        "t[0].x": (1, 2),
+        "t[1].x": (1, 3),
+    }
+    assert changes(delta) == ["a[0-1]: none -> A", "a[3]: none -> A", "t[0-1].x: 1 -> 2, 3"]
+
+
+def test_marks_of_the_slice_only_where_they_say_something() -> None:
+    assert "Steps\n 1  A" in render_trace(stored("plain"))
+    text = render_trace(stored("late_read"))
+    assert "Steps (* the verdict rests on it)\n* 1  router" in text
+    assert "\n  8  router" in text
+
+
+def test_a_kept_explanation_is_shown() -> None:
+    assert "1. Because." in render_trace(dataclasses.replace(stored("plain"), why=("Because.",)))
+
+
+def test_a_trace_without_steps() -> None:
+    trace = Trace("m", "", "s", {}, "p", "c", "violated", "d", {"x": True}, (), blame=("x",))
+    text = render_trace(trace)
+    assert "0 steps" in text
+    assert "no steps" in text
+    check(text, 80)
+
+
+def test_hostile_text_is_neutral() -> None:
+    evil = "\x1b[2J\u202e\nVIOLATED"
+    plain = stored("plain")
+    step = dataclasses.replace(plain.steps[0], action=evil, args={evil: evil}, lane=evil, loc=evil, text=evil)
+    trace = dataclasses.replace(
+        plain, steps=(step, *plain.steps[1:]), model=evil, property=evil, claim=evil, why=(evil,), scope=evil
+    )
+    check(render_trace(trace), 80)
