@@ -1,7 +1,474 @@
-"""Placeholder."""
+"""Every error code with its explanation: what `kvproto explain CODE` prints.
+
+KV0nn: usage and files.  KV1nn: the text of a model.  KV2nn: a model goes wrong while it runs.  KV3nn: what
+is odd about a model that ran well.  Codes are stable: one that is retired is not used again.
+"""
+
+from __future__ import annotations
+
 from dataclasses import dataclass
+
+
 @dataclass(frozen=True, slots=True)
 class Entry:
+    """One code: a short title, and a few sentences on meaning, reason and cure."""
+
     title: str
     text: str
-CATALOGUE: dict[str, Entry] = {"KV112": Entry("",""), "KV140": Entry("","")}
+
+
+_USAGE: dict[str, Entry] = {
+    "KV001": Entry(
+        "unknown model",
+        "The target names no shipped model and no file. A target is the name of a shipped model\n"
+        "(`sglang`), a file (`model.py`, or `model.py:object` where it holds several models), or\n"
+        "`package.module:object`; each may end in a preset (`sglang@0.5.19`). `kvproto list` shows the\n"
+        "shipped models.",
+    ),
+    "KV002": Entry(
+        "unknown preset",
+        "The model has no preset of that name. A preset is a named choice of parameters, such as a\n"
+        "release of an engine; it stands after the @ of a target, and `base=` of another preset may name\n"
+        "it too. `kvproto list` shows the presets of every model.",
+    ),
+    "KV003": Entry(
+        "unknown scope",
+        "The model has no scope of that name. A scope is a named choice of sizes: how many requests,\n"
+        "pages and slots the searched world has. The message lists the scopes there are. For sizes that\n"
+        "no scope has, set them one by one: --set Req=3 --set Page=4.",
+    ),
+    "KV004": Entry(
+        "unknown property",
+        "The model has no property of that name. Properties are functions decorated with @invariant,\n"
+        "assertions in actions (named ACTION.assert1, ACTION.assert2, ...), and `no_deadlock` where the\n"
+        "model asks for it. `kvproto list` shows them with their claims.",
+    ),
+    "KV005": Entry(
+        "unknown parameter",
+        "A preset, a scope or --set gives a value to something that is neither a parameter of the model\n"
+        "nor a sort. Parameters are declared in the model's Params class; sorts are those that its state,\n"
+        "actions and modules use. A misspelt name would silently leave the parameter as it was, so it is\n"
+        "refused.",
+    ),
+    "KV006": Entry(
+        "value not allowed",
+        "A parameter or the size of a sort is given a value that its declaration does not allow. A flag\n"
+        "takes on or off (also true, false, yes, no, 1, 0), a number takes an integer between its bounds,\n"
+        "a choice takes the name of a member, and a sort takes a size from 1 to 4096. Example: --set\n"
+        "deferred_release=on --set Req=3.",
+    ),
+    "KV007": Entry(
+        "model file raised an exception",
+        "The model file is valid Python, but importing it raised an exception, which the message quotes.\n"
+        "Run the file by itself (`python model.py`) to see the whole traceback. A missing import and a\n"
+        "misspelt name in a class body are the usual causes.",
+    ),
+    "KV008": Entry(
+        "no model in the file",
+        "The file was imported, but it has no variable that holds a Model, or several and none of them is\n"
+        "called `model`. End the file with a declaration such as\n"
+        "    model = Model('mine', 'what it is', state=State, parts=[__name__],\n"
+        "                  scopes=[Scope('S', '2 requests', Req=2)])\n"
+        "or name the object that is meant: `kvproto check model.py:mine`.",
+    ),
+    "KV009": Entry(
+        "syntax error in a model file",
+        "The file is no valid Python, so there is nothing to read. The caret stands where Python noticed\n"
+        "the mistake; an unclosed bracket is often a line or more above.",
+    ),
+    "KV010": Entry(
+        "trace cannot be read",
+        "The trace file does not exist, is a directory, is too large, or may not be read. The message\n"
+        "says which. `kvproto check` prints the name of the trace that it writes.",
+    ),
+    "KV011": Entry(
+        "trace is not JSON",
+        "The trace file is no complete JSON text: it was cut off, or changed by hand. A trace that cannot\n"
+        "be read whole is never shown in part, since the missing part could be the one that matters.\n"
+        "Write it again with `kvproto check`.",
+    ),
+    "KV012": Entry(
+        "trace field is wrong",
+        "The trace is JSON, but one field is missing, of the wrong kind, or contradicts another one. The\n"
+        "message gives the place as a JSON pointer: /steps/3/args is the `args` of the fourth step. Write\n"
+        "the trace again with `kvproto check` instead of editing it.",
+    ),
+    "KV013": Entry(
+        "trace does not fit the model",
+        "The trace is well formed, but the model that it names cannot do its steps: an action, a\n"
+        "parameter or a variable is unknown, a step is not enabled, or the state after it is another one.\n"
+        "The model has changed since the trace was recorded, or the trace was edited. Record it again\n"
+        "with this version of the model.",
+    ),
+    "KV014": Entry(
+        "trace cannot be written",
+        "The directory for traces does not exist and cannot be made, or may not be written. The verdict\n"
+        "of the search does not depend on it. Name another directory, or free space on the disk.",
+    ),
+    "KV015": Entry(
+        "option not available",
+        "The option exists in the documentation or in another version, but this version or this\n"
+        "installation cannot do what it asks for. It is refused, because ignoring it would make a result\n"
+        "look stronger than it is. Leave the option out, or use a version that has it.",
+    ),
+    "KV016": Entry(
+        "sort without elements",
+        "A scope or --set gives a sort the size 0. `all(... for r in Req)` is true of an empty sort\n"
+        "whatever stands inside, so every claim would hold for the wrong reason. Give the sort at least\n"
+        "one element.",
+    ),
+    "KV017": Entry(
+        "nothing to explain by that name",
+        "`kvproto explain` takes an error code (KV112) or a trace file. The name is neither a known code\n"
+        "nor a file. Codes stand at the beginning of every error message.",
+    ),
+    "KV018": Entry(
+        "too many action instances",
+        "Every action is unrolled over all choices of its parameters, and in this scope that gives more\n"
+        "instances than an engine can hold. An action with three parameters over sorts of 40 elements\n"
+        "alone has 64000. Use a smaller scope, or move a parameter into the action: choose the element\n"
+        "with next(...).",
+    ),
+    "KV019": Entry(
+        "engine cannot be loaded",
+        "The engine that was asked for cannot run here: there is no C compiler, the cache directory\n"
+        "cannot be written, or the machine is not supported. The message says which. Let kvproto choose\n"
+        "the engine itself; all engines give the same verdicts, and differ in speed only.",
+    ),
+    "KV020": Entry(
+        "no reference implementation",
+        "Replaying runs the steps of a trace through a reference implementation that moves real tensors.\n"
+        "This model has none, or the array library that it needs is not installed. `kvproto show` prints\n"
+        "the trace of any model; for the shipped engine models install numpy.",
+    ),
+    "KV021": Entry(
+        "result cannot be written",
+        "The file for the results cannot be written: its directory does not exist, or the disk is full or\n"
+        "protected. Name another file.",
+    ),
+}
+
+_LANGUAGE: dict[str, Entry] = {
+    "KV101": Entry(
+        "statement without meaning",
+        "A statement is outside the language, or its value is computed and dropped. A line such as\n"
+        "`s.phase[r] == Phase.NEW` does nothing at all; a guard or an assignment was probably meant.\n"
+        "Write `require(s.phase[r] == Phase.NEW)` for a guard and `=` for a store.",
+    ),
+    "KV102": Entry(
+        "expression outside the language",
+        "This kind of expression has no meaning over finite values. Numbers have + - * // %, sets have |\n"
+        "& -, and conditions have and, or, not, comparisons, any and all. docs/language.md lists every\n"
+        "expression of the language.",
+    ),
+    "KV103": Entry(
+        "while loop",
+        "A `while` loop runs as long as the state says, so a search could not know that a step ever ends.\n"
+        "Loop over a sort or a range with `for` and put the condition inside:\n"
+        "    for p in Page:\n"
+        "        if s.owner[p] == r:\n"
+        "            s.owner[p] = None",
+    ),
+    "KV104": Entry(
+        "break or continue",
+        "Loops are unrolled and always run over their whole domain, so there is nothing to leave. Instead\n"
+        "of `break`, choose the element first: `p = next((p for p in Page if s.owner[p] is None), None)`.\n"
+        "Instead of `continue`, put the rest of the body under `if`.",
+    ),
+    "KV105": Entry(
+        "unknown name",
+        "The name is no local, no parameter, and no global of the module in which the function stands.\n"
+        "Import it, define it, or correct the spelling. A local that exists only on some ways is KV125.",
+    ),
+    "KV106": Entry(
+        "unknown field or member",
+        "The record has no such field, the enumeration no such member, the Params class no such\n"
+        "parameter, or the module no such name. In plain Python the same line would raise AttributeError.\n"
+        "Fields are the annotated names of a Record class.",
+    ),
+    "KV107": Entry(
+        "types do not agree",
+        "A value of one type stands where another type is needed. Types are checked before the search,\n"
+        "for every way through every action, so that each variable only ever holds values of its own\n"
+        "type. A request is not a page even if both are number 0 in plain Python; None fits only an\n"
+        "Opt(...); a number fits a sort only where it is a constant index.",
+    ),
+    "KV108": Entry(
+        "order of members",
+        "Members of an enumeration, booleans and optionals are compared with < or >. They have no order\n"
+        "that the model declares: the order in which members happen to be written is no property of the\n"
+        "protocol. Write what is meant: `s.phase[r] in (Phase.DONE, Phase.ABORTED)`.",
+    ),
+    "KV109": Entry(
+        "not a number",
+        "Something that is no number stands in arithmetic. Elements of a sort are names: nothing in a\n"
+        "model may depend on which of two requests has the larger number, and searches use that. Count\n"
+        "with sum(...). If the order of a sort is part of the protocol, say so with int(r).",
+    ),
+    "KV110": Entry(
+        "domain of a loop is not fixed",
+        "Loops, any, all, sum, next and set comprehensions are unrolled, so what they range over must be\n"
+        "known from the scope alone: a sort, an enumeration, a range of constants or parameters, a tuple\n"
+        "of constants; or a set of the state, whose members are tested one by one. Instead of `for k in\n"
+        "range(s.n)` write `for k in range(LIMIT)` with `if k < s.n` inside.",
+    ),
+    "KV111": Entry(
+        "call outside the language",
+        "A model calls helper functions of its own, require, and any, all, sum, min, max, len, next, int,\n"
+        "set and range; sets of the state have add, discard and clear as statements. Nothing else can be\n"
+        "called, or not with these arguments. Write a helper with `def` at module level; it is read like\n"
+        "the rest of the model.",
+    ),
+    "KV112": Entry(
+        "recursion",
+        "A helper calls itself, directly or through another helper. Helpers are inlined where they are\n"
+        "called, so recursion would have no end. Write a loop over a finite sort. To follow a chain of\n"
+        "pointers, loop as often as the sort has elements:\n"
+        "    for _ in Page:\n"
+        "        if s.next[p] is not None: ...",
+    ),
+    "KV113": Entry(
+        "helper with effects inside an expression",
+        "A helper that stores, loops, requires or asserts is called inside an expression. Expressions\n"
+        "have no effects, so that the order of evaluation cannot matter. Call it in a line of its own (`x\n"
+        "= helper(s, r)`), or compute its value with any, all, sum or next.",
+    ),
+    "KV114": Entry(
+        "return not possible here",
+        "A `return` stands inside a loop, or gives a value that nobody takes. Loops run over their whole\n"
+        "domain, and actions change the state instead of returning something. Choose the element before\n"
+        "the loop: `p = next((p for p in Page if ...), None)`. A helper whose value is needed is called\n"
+        "as `x = helper(...)`.",
+    ),
+    "KV115": Entry(
+        "global or nonlocal",
+        "A function declares a global or nonlocal variable in order to assign it. All that changes in a\n"
+        "model belongs to its state; a hidden variable would not be part of the states that a search\n"
+        "tells apart. Make it a field of the state.",
+    ),
+    "KV116": Entry(
+        "statement outside the language",
+        "try, with, raise, del, imports, lambdas, and functions or classes inside functions have no\n"
+        "finite meaning in a model. An action is one atomic step: guards, then stores. Use `require` for\n"
+        "guards and `assert` for claims, import at the top of the module, and write helpers at module\n"
+        "level.",
+    ),
+    "KV117": Entry(
+        "bad type",
+        "An annotation is no type of the language, cannot be evaluated, or has too many values. Types are\n"
+        "Bool, Int(lo, hi), a Sort, an Enum, Opt(T), Set(T), Array(index, T) and Record classes. A set\n"
+        "has at most 62 possible elements, an array at most 4096; T in Opt and Set is a single value.\n"
+        "Example: `owner: Array(Page, Opt(Req))`.",
+    ),
+    "KV118": Entry(
+        "parameter without type",
+        "A parameter of an action or init function has no annotation. An action can happen for every\n"
+        "choice of its parameters, so their types must be known and finite. Write `def land(s, r: Req, p:\n"
+        "Page):`. The first parameter is the state and needs none; helpers need none either.",
+    ),
+    "KV119": Entry(
+        "parameters outside the language",
+        "Functions of a model take plain parameters: no defaults, no stars, no keyword-only ones. Actions\n"
+        "and init functions take the state first; properties take the state only. A property about every\n"
+        "request quantifies inside: `return all(... for r in Req)`.",
+    ),
+    "KV121": Entry(
+        "not an array",
+        "Something is indexed that is no array of the state. Sets are asked with `in`, tuples and numbers\n"
+        "have no elements to pick. Declare the field as Array(index, element).",
+    ),
+    "KV122": Entry(
+        "no fields here",
+        "An attribute is taken of something that is no record, enumeration, parameter object or module.\n"
+        "`s.req.phase` for an array of records wants an index first: `s.req[r].phase`.",
+    ),
+    "KV123": Entry(
+        "parameter or loop variable assigned",
+        "Parameters of actions and loop variables stand for one fixed element during a step, and are\n"
+        "never assigned. Take a new name for the new value.",
+    ),
+    "KV124": Entry(
+        "target not possible",
+        "An assignment or a loop has several targets, a tuple as target, or none. Tuples are no values of\n"
+        "a model, and which of several targets is stored first could matter. Write one assignment a line;\n"
+        "to exchange two values, keep one in a local first.",
+    ),
+    "KV125": Entry(
+        "name not usable here",
+        "The name is assigned on some ways to this line and not on all, or stands for different parts of\n"
+        "the state on different ways. In Python the first would raise UnboundLocalError on the other\n"
+        "ways. Assign it before the branches. A name that may stand for one of two records can be\n"
+        "replaced by an index: `i = 0 if c else 1`, then `s.req[i]`.",
+    ),
+    "KV127": Entry(
+        "value missing",
+        "A helper's value is used, or a function is a property, but on some way through it there is no\n"
+        "`return` with a value. Python would give None there. End it with `return ...`.",
+    ),
+    "KV128": Entry(
+        "misplaced require",
+        "`require(condition)` is a guard: a statement of its own with one condition, which decides\n"
+        "whether the action happens at all. It has no value, and cannot be part of an expression.",
+    ),
+    "KV129": Entry(
+        "two definitions of one name",
+        "Two actions or two properties of a model have the same name. Traces, options and pictures name\n"
+        "them, so names are unique within a model. Two modules in `parts` may each define a function of\n"
+        "that name. Rename one of them.",
+    ),
+    "KV130": Entry(
+        "constant outside its type",
+        "A constant stands where it can never fit: a store of 5 into Int(0, 3), or page 7 of 4 pages. In\n"
+        "this scope the line would fail whenever it is reached. Use a value inside the type, widen the\n"
+        "type, or derive the number from the scope: len(Page) - 1.",
+    ),
+    "KV131": Entry(
+        "pattern outside the language",
+        "A `case` compares the subject with constants: members, numbers, True, False, None, alternatives\n"
+        "with `|`, and `_` for the rest; it may have an `if`. Patterns that capture names or take values\n"
+        "apart are refused: `case DONE:` would match everything and call it DONE. Write `case\n"
+        "Phase.DONE:`.",
+    ),
+    "KV132": Entry(
+        "text or fraction",
+        "Strings, formatted strings, floats and bytes are no values of a model, which has finitely many\n"
+        "values only. Use an Enum for names and Int(lo, hi) for quantities; divide with //.",
+    ),
+    "KV133": Entry(
+        "comparison with None that is fixed",
+        "A value that is never None is compared with None, so the test has the same answer in every\n"
+        "state, and the line does not say what it seems to. Make the variable Opt(...), or drop the test.",
+    ),
+    "KV134": Entry(
+        "list as a value",
+        "Lists and generators are no values: they have no bound. A generator may stand inside any, all,\n"
+        "sum, min, max, next and set. Use a set for membership, an Array for one value an element, a\n"
+        "tuple of constants to loop over.",
+    ),
+    "KV135": Entry(
+        "number without bounds",
+        "A computed number is to be optional, or an element of a set, and nothing bounds it. Every\n"
+        "variable of the state has finitely many values. Store the number in a variable of type Int(lo,\n"
+        "hi) first, or give the local its type: `n: Int(0, 3) = ...`.",
+    ),
+    "KV136": Entry(
+        "name of an enclosing function",
+        "The function uses a variable of a function around it. Models are read from module level, where\n"
+        "every name has one meaning; a closure has as many as it was made. Move the function to the top\n"
+        "level and pass the value as an argument.",
+    ),
+    "KV140": Entry(
+        "size of a sort not known yet",
+        "len(Sort), or a loop over a sort, is evaluated while the module is imported. The size belongs to\n"
+        "a scope, and one model is read in several scopes. As a bound write Int(0, Page), which means the\n"
+        "size; elsewhere use len(Page) inside actions, helpers and properties.",
+    ),
+    "KV141": Entry(
+        "sort without size",
+        "Neither the sort itself, nor the chosen scope, nor --set says how many elements the sort has.\n"
+        "Write Sort('Page', size=2), or put Page=2 into a Scope, or give --set Page=2.",
+    ),
+    "KV142": Entry(
+        "no source text",
+        "The function cannot be read, because there is no `def` of it in a file: it is built in, a\n"
+        "lambda, made by another function, wrapped by a decorator, or typed at a prompt. Models are read\n"
+        "from their source. Write it with `def` at the top level of a .py file.",
+    ),
+    "KV143": Entry(
+        "record or array used as a value",
+        "A whole record or array stands where a single value is needed, for example in a comparison.\n"
+        "Values are numbers, booleans, members, elements, optionals and sets. Name the field that is\n"
+        "meant. A record or an array can be copied whole by an assignment: `s.req[r] = s.req[q]`.",
+    ),
+    "KV144": Entry(
+        "not a condition",
+        "A number, an element, a member or an optional is used as a condition. In Python 0, None and the\n"
+        "empty set are false; element 0 of a sort is 0 too, so `if s.owner[p]:` would be false for the\n"
+        "first request. Write the comparison: `s.owner[p] is not None`, `s.n != 0`. Sets may be used: a\n"
+        "set is true unless it is empty.",
+    ),
+    "KV145": Entry(
+        "dictionary",
+        "Dictionaries are no values of a model. `{}` is an empty dictionary too: the empty set is set().\n"
+        "Use an Array(index, element) of the state.",
+    ),
+    "KV146": Entry(
+        "identity of values",
+        "`is` asks for identity of Python objects, which values of a model do not have. It is allowed\n"
+        "with None and with members of enumerations. Write == or != between values.",
+    ),
+    "KV147": Entry(
+        "line never reached",
+        "A statement stands after a `return` on every way to it, so it never happens. Delete it, or put\n"
+        "the `return` under a condition.",
+    ),
+    "KV148": Entry(
+        "not assignable",
+        "The target of an assignment is no field, no element of an array of the state, and no local name.\n"
+        "Parameters of the model are fixed by presets and scopes, constants by the module. Assign to a\n"
+        "field of the state.",
+    ),
+    "KV149": Entry(
+        "model without actions",
+        "No function in the model's `parts` is decorated with @action. Nothing would ever happen, and\n"
+        "every claim would be checked of the initial state alone. Decorate the actions, and list their\n"
+        "modules: Model(..., parts=[__name__]).",
+    ),
+    "KV150": Entry(
+        "number can become too large",
+        "Numbers are 64 bits wide inside the engines, and nothing keeps this computed one below that: a\n"
+        "product inside a loop, or a local that grows with every round. Bound it with min(x, limit), or\n"
+        "keep it in a variable of type Int(lo, hi).",
+    ),
+    "KV151": Entry(
+        "no initial state",
+        "Every init function refuses every choice of its parameters: a `require` in it is never true. With\n"
+        "no state to start from, every claim would hold for no reason. Init functions start from the zero\n"
+        "state: False, the lowest number, None, the empty set, the first member, element 0. Weaken the\n"
+        "guard, or store before it is asked.",
+    ),
+}
+
+_RUNNING: dict[str, Entry] = {
+    "KV201": Entry(
+        "value does not fit",
+        "A step stores a value outside the type of its variable: 4 into Int(0, 3). The type is part of\n"
+        "the claim that the author makes, so this is an error of the model and not a verdict on the\n"
+        "protocol. The trace leads to it. Guard the store with `require`, take min(x, limit), or widen\n"
+        "the type.",
+    ),
+    "KV202": Entry(
+        "index outside the array",
+        "A computed number is used as an index and is no element of the array's index type in some\n"
+        "reachable state. Guard the line (`require(n < len(Page))`), or use an element of the sort\n"
+        "instead of a number.",
+    ),
+    "KV203": Entry(
+        "None used as a value",
+        "An optional is used where a value is needed, and in some reachable state it is None. Guard the\n"
+        "line: `require(s.page is not None)`, or `if s.page is not None:`. Where next(..., None) chooses\n"
+        "an element, require first that there is one.",
+    ),
+    "KV204": Entry(
+        "division by zero",
+        "The right side of // or % is 0 in some reachable state. Guard the line with `require(n != 0)` or\n"
+        "`if n != 0`.",
+    ),
+    "KV205": Entry(
+        "minimum or maximum of nothing",
+        "min(...) or max(...) ranges over no element in some reachable state, and has no default. Write\n"
+        "`min(..., default=0)`, or guard the line.",
+    ),
+}
+
+_FINDINGS: dict[str, Entry] = {
+    "KV301": Entry(
+        "action that never happens",
+        "The search was complete, and this action is enabled in no reachable state although its\n"
+        "parameters are switched on. Claims about what it does hold for no reason: the guard is probably\n"
+        "too strong, or something that should enable it is missing. Compare its `require` lines with the\n"
+        "states that are reached. An action that a parameter switches off is not reported.",
+    ),
+}
+
+CATALOGUE: dict[str, Entry] = {**_USAGE, **_LANGUAGE, **_RUNNING, **_FINDINGS}

@@ -2,8 +2,8 @@
 
 What happens to a block on the way:
 
-- conditions at its head that depend on one small leaf leave the code and become *guards*, which the engine decides
-  for all actions at once by table look-up;
+- conditions at its head that depend on one small leaf leave the code and become *guards*, which the engine
+  decides for all actions at once by table look-up;
 - `Branch` becomes jumps; runs of `TEST` and of `SETC` become one masked test or store a word;
 - operations whose result nobody reads any more are dropped;
 - comparisons of leaves with constants, and branches and requirements on them, become masked tests as well;
@@ -202,7 +202,7 @@ class _Packer:
         return lines
 
     def _flatten_item(self, item: Ins | Branch, lines: list[_Line | _Label]) -> None:
-        """Append an item; with a stack of its own, because branches may nest deeper than Python may recurse."""
+        """Append an item; with a stack of its own, because branches may nest deeper than Python recurses."""
         work: list[Ins | Branch | _Line | _Label] = [item]
         while work:
             current = work.pop()
@@ -395,8 +395,8 @@ def _join_tests(one: _Line, two: _Line, register: int) -> _Line | None:
 def _assign_registers(lines: Sequence[_Line | _Label]) -> int:
     """Replace virtual registers by real ones; how many are needed.
 
-    A register is taken from the first line that mentions it to the last: every run of the block is a subsequence
-    of the lines, so this is safe with branches, too.
+    A register is taken from the first line that mentions it to the last: every run of the block is a
+    subsequence of the lines, so this is safe with branches, too.
     """
     last: dict[int, int] = {}
     for number, line in enumerate(lines):
@@ -408,24 +408,20 @@ def _assign_registers(lines: Sequence[_Line | _Label]) -> int:
     for number, line in enumerate(lines):
         if isinstance(line, _Label) or line.op is None:
             continue
-        a, b = line.a, line.b
-        if line.op in READS_A:
-            line.a = real[a]
-        if line.op in READS_B:
-            line.b = real[b]
-        for register in {a} & last.keys() if line.op in READS_A else ():
-            if last[register] == number:
+        for register in set(_registers_read(line)):
+            if last[register] == number:  # the line reads before it writes, so it may write there itself
                 heapq.heappush(free, real[register])
-        if line.op in READS_B and b != a and last[b] == number:
-            heapq.heappush(free, real[b])
+        if line.op in READS_A:
+            line.a = real[line.a]
+        if line.op in READS_B:
+            line.b = real[line.b]
         if line.op in PURE:
-            virtual = line.d
-            if virtual not in real:
+            if line.d not in real:
                 if not free:
                     heapq.heappush(free, count)
                     count += 1
-                real[virtual] = heapq.heappop(free)
-            line.d = real[virtual]
+                real[line.d] = heapq.heappop(free)
+            line.d = real[line.d]
     if count > MAX_REGISTERS:
         raise ValueError(f"a block needs {count} registers at a time, more than {MAX_REGISTERS}")
     return count

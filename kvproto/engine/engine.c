@@ -11,11 +11,11 @@
  *  - Batches.  Successors of many states are generated and hashed first, the table slots they need are
  *    prefetched, then the stored states they may equal, and only then are they inserted, in order.  So the
  *    order of discovery is that of plain first-in first-out search.
- *  - A small table.  A slot is 32 hash bits and a state number.  The slot position is those hash bits scaled to
- *    the table size, so a bigger table has the same order and growing streams through both.
+ *  - A small table.  A slot is 32 hash bits and a state number.  The slot position is those hash bits scaled
+ *    to the table size, so a bigger table has the same order and growing streams through both.
  *
- * When memory is refused (by the limit or by malloc) the state under expansion is left unexpanded: all counters
- * then describe exactly the states expanded before it.
+ * When memory is refused (by the limit or by malloc) the state under expansion is left unexpanded: all
+ * counters then describe exactly the states expanded before it.
  */
 #if defined(__linux__) && !defined(_DEFAULT_SOURCE)
 #define _DEFAULT_SOURCE /* for madvise */
@@ -88,7 +88,7 @@ typedef struct {
     uint32_t word, shift;
 } leaf;
 
-/* `action` is enabled only when leaf value v, `bits` bits from bit `shift` of the window, has allowed bit v. */
+/* `action` is enabled only if allowed bit v is set; v is `bits` bits from bit `shift` of the window. */
 typedef struct {
     uint32_t action, window, shift, bits;
     uint64_t allowed[4];
@@ -113,8 +113,8 @@ typedef struct {
 } kv_spec;
 
 /*
- * A successor (tag = its hash) or a fault (tag = its number), in the order in which they were met.  `like` is the
- * state of the same hash that the table held while the batch was generated, plus 1, or 0.
+ * A successor (tag = its hash) or a fault (tag = its number), in the order in which they were met.  `like` is
+ * the state of the same hash that the table held while the batch was generated, plus 1, or 0.
  */
 typedef struct {
     uint32_t tag, action, like;
@@ -930,8 +930,8 @@ EXPORT void kv_state(const kv_engine *e, uint64_t state, uint64_t *out)
 }
 
 /*
- * Number of steps from an initial state (left in *root) to `state`.  The last `room` actions are written, last
- * first, so one call with room 0 and one with the answer give the path.
+ * Number of steps from an initial state (left in *root) to `state`.  The last `room` actions are written,
+ * last first, so one call with room 0 and one with the answer give the path.
  */
 EXPORT uint64_t kv_path(const kv_engine *e, uint64_t state, uint64_t *root, uint32_t *actions, uint64_t room)
 {

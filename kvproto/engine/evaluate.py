@@ -83,7 +83,7 @@ class Machine:
 
     def step(self, params: tuple[Param, ...], body: tuple[Stmt, ...], state: State, args: Args) -> State | None:
         """The state after the body, None if a guard is false; raises Fault."""
-        run = _Run(self, state, dict(zip((p.name for p in params), args, strict=True)))
+        run = Run(self, state, dict(zip((p.name for p in params), args, strict=True)))
         try:
             run.block(body)
         except NotEnabled:
@@ -92,7 +92,7 @@ class Machine:
 
     def holds(self, cond: Expr, state: State) -> bool:
         """Value of a condition in a state; raises Fault."""
-        return bool(_Run(self, state, {}).value(cond))
+        return bool(Run(self, state, {}).value(cond))
 
 
 def choices(params: tuple[Param, ...]) -> Iterator[Args]:
@@ -100,7 +100,9 @@ def choices(params: tuple[Param, ...]) -> Iterator[Args]:
     return product(*(values_of(p.type) for p in params))
 
 
-class _Run:
+class Run:
+    """One evaluation: a state being changed, and the values of locals."""
+
     def __init__(self, machine: Machine, state: State, env: dict[str, Value]) -> None:
         self.machine = machine
         self.state = list(state)

@@ -1,7 +1,7 @@
 """Finds the conditions that engine.c decides by table look-up instead of running code.
 
-A guard is a condition at the head of an action that depends on one small leaf: a set of values that pass.  Guards of all
-actions are decided at once, see `find_candidates` in engine.c.
+A guard is a condition at the head of an action that depends on one small leaf: a set of values that pass.
+Guards of all actions are decided at once, see `find_candidates` in engine.c.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ GUARD = struct.Struct("=IIII4Q")
 """Action, window, shift in the window, bits, set of values that pass: `guard` of engine.c."""
 
 GUARD_BITS = 8
-"""Guards look at leaves of at most so many bits, and windows are at most so wide (WINDOW_BITS in engine.c)."""
+"""Guards look at leaves of at most so many bits; windows are at most so wide (WINDOW_BITS in engine.c)."""
 
 MANY_ACTIONS = 512
 """With more actions the rows of a window are long, so windows of several leaves are kept narrow."""
@@ -38,29 +38,29 @@ class _Known:
 
 
 EVALUATE: dict[Op, Callable[[int, int, int], int]] = {
-    Op.MOVE: lambda a, b, imm: a,
-    Op.ADD: lambda a, b, imm: a + b,
-    Op.SUB: lambda a, b, imm: a - b,
-    Op.MIN: lambda a, b, imm: min(a, b),
-    Op.MAX: lambda a, b, imm: max(a, b),
-    Op.EQ: lambda a, b, imm: int(a == b),
-    Op.NE: lambda a, b, imm: int(a != b),
-    Op.LT: lambda a, b, imm: int(a < b),
-    Op.LE: lambda a, b, imm: int(a <= b),
-    Op.BAND: lambda a, b, imm: a & b,
-    Op.BOR: lambda a, b, imm: a | b,
-    Op.BXOR: lambda a, b, imm: a ^ b,
-    Op.BANDN: lambda a, b, imm: a & ~b,
-    Op.HAS: lambda a, b, imm: (a >> b) & 1 if 0 <= b < 64 else 0,
-    Op.ADDI: lambda a, b, imm: a + imm,
-    Op.EQI: lambda a, b, imm: int(a == imm),
-    Op.LTI: lambda a, b, imm: int(a < imm),
-    Op.NOT: lambda a, b, imm: int(a == 0),
-    Op.BIT: lambda a, b, imm: 1 << a if 0 <= a < 63 else 0,
-    Op.POPCOUNT: lambda a, b, imm: a.bit_count(),
+    Op.MOVE: lambda a, _b, _imm: a,
+    Op.ADD: lambda a, b, _imm: a + b,
+    Op.SUB: lambda a, b, _imm: a - b,
+    Op.MIN: lambda a, b, _imm: min(a, b),
+    Op.MAX: lambda a, b, _imm: max(a, b),
+    Op.EQ: lambda a, b, _imm: int(a == b),
+    Op.NE: lambda a, b, _imm: int(a != b),
+    Op.LT: lambda a, b, _imm: int(a < b),
+    Op.LE: lambda a, b, _imm: int(a <= b),
+    Op.BAND: lambda a, b, _imm: a & b,
+    Op.BOR: lambda a, b, _imm: a | b,
+    Op.BXOR: lambda a, b, _imm: a ^ b,
+    Op.BANDN: lambda a, b, _imm: a & ~b,
+    Op.HAS: lambda a, b, _imm: (a >> b) & 1 if 0 <= b < 64 else 0,
+    Op.ADDI: lambda a, _b, imm: a + imm,
+    Op.EQI: lambda a, _b, imm: int(a == imm),
+    Op.LTI: lambda a, _b, imm: int(a < imm),
+    Op.NOT: lambda a, _b, _imm: int(a == 0),
+    Op.BIT: lambda a, _b, _imm: 1 << a if 0 <= a < 63 else 0,
+    Op.POPCOUNT: lambda a, _b, _imm: a.bit_count(),
 }
-"""What may be evaluated ahead.  A value that the rules forbid (say a negative shift) cannot occur where the code
-runs, so what is answered for it does not matter; what could fail or grow is left out."""
+"""What may be evaluated ahead.  A value that the rules forbid (say a negative shift) cannot occur where the
+code runs, so what is answered for it does not matter; what could fail or grow is left out."""
 
 
 def split_guards(block: Block, leaves: Sequence[Leaf]) -> tuple[dict[int, int], Block]:

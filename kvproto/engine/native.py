@@ -1,8 +1,8 @@
 """Finds, builds and loads the shared library of the C tier, or says why there is none.
 
-Order: a library that ships beside this file, then one in the user's cache, then a fresh build into that cache.  A
-library is used only when its ABI number and the hash of its source are those of `engine.c` here, so a
-library left over from another version is passed over.
+Order: a library that ships beside this file, then one in the user's cache, then a fresh build into that
+cache.  A library is used only when its ABI number and the hash of its source are those of `engine.c` here, so
+a library left over from another version is passed over.
 """
 
 from __future__ import annotations

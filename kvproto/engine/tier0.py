@@ -1,8 +1,8 @@
 """The tier of last resort: a program printed as Python text, and an `Explorer` that runs it.
 
-A state is one Python integer.  Every action becomes a function from a state to its successor, and one function
-`expand` tests what the actions require of the state before it calls them.  Nothing is interpreted while it
-runs.
+A state is one Python integer.  Every action becomes a function from a state to its successor, and one
+function `expand` tests what the actions require of the state before it calls them.  Nothing is interpreted
+while it runs.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def print_program(program: Program) -> str:
 
 
 def _calls(guards: Sequence[dict[int, int]], printer: _Printer) -> Iterator[str]:
-    """The lines of `expand` that call each action whose guards pass; a leaf that many look at is loaded once."""
+    """The lines of `expand` that call each action whose guards pass; a leaf that several use is loaded once."""
     uses = Counter(leaf for action in guards for leaf in action)
     values = {leaf: f"(s >> {printer.shifts[leaf]} & {printer.masks[leaf]})" for leaf in uses}
     for leaf, count in uses.items():
@@ -251,7 +251,7 @@ def _nesting(block: Block) -> int:
 class PythonExplorer:
     """Explores a program with generated Python.
 
-    The memory limit is kept to within the growth of one dictionary: Python does not tell ahead what it will take.
+    The memory limit is kept to within the growth of one dictionary: Python does not tell ahead what it takes.
     """
 
     tier: str = "Python"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import textwrap
 
 from kvproto.reference import prompts
-from kvproto.replay.canaries import writer
+from kvproto.replay.canaries import UNKNOWN, writer
 from kvproto.replay.result import CanaryFound, ClientView, ReplayResult
 
 WIDTH = 80
@@ -44,7 +45,7 @@ def canary_sentence(found: CanaryFound) -> str:
 
 def _verdict(result: ReplayResult) -> str:
     if result.overrides:
-        changes = ", ".join(f"{name}={value}" for name, value in result.overrides.items())
+        changes = ", ".join(f"{name}={json.dumps(value)}" for name, value in result.overrides.items())
         return (
             f"what if {changes}: {result.performed} steps of the same schedule performed, "
             f"{len(result.blocked)} blocked"
@@ -74,10 +75,20 @@ def _pages(name: str, text: str) -> list[str]:
     """One line a page, with whose text it is unless it is the request's own."""
     lines = []
     for number, page in enumerate(prompts.split(text)):
-        found = writer(page)
-        note = "  never written" if found is None else "" if found[0] == name else f"  written by {found[0]}"
-        lines.append(f"  page {number:>2} |{page}|{note}")
+        lines.append(f"  page {number:>2} |{page}|  {_note(name, page)}".rstrip())
     return lines
+
+
+def _note(reader: str, page: str) -> str:
+    found = writer(page)
+    if found is None:
+        return "never written"
+    if found[0] == UNKNOWN:
+        return "text of no prompt"
+    placeholder = "the one-token placeholder" if page[0] in prompts.STUBS else ""
+    if found[0] == reader:
+        return placeholder
+    return f"written by {found[0]}" + (f" ({placeholder})" if placeholder else "")
 
 
 def _wrapped(text: str, hang: int = 0) -> list[str]:

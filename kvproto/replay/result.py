@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -35,7 +36,7 @@ class Divergence:
         if self.refused:
             return f"{where}: the implementation refuses it: {self.reason}"
         others = f" (and {self.more} more variables differ)" if self.more else ""
-        return f"{where}: {self.path} is {self.model!r} in the model, {self.implementation!r} here{others}"
+        return f"{where}: {self.path} is {json.dumps(self.model)} in the model, {json.dumps(self.implementation)} here{others}"
 
 
 @dataclass(frozen=True, slots=True)

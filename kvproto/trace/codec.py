@@ -198,20 +198,38 @@ def write(trace: Trace, directory: str | os.PathLike[str]) -> Path:
 
     A reader sees the old file or the whole new one, never a part.
     """
-    data = dumps(trace).encode("ascii")
+    return save(trace, prepare(directory) / file_name(trace))
+
+
+def save(trace: Trace, path: Path) -> Path:
+    """Write the file of a trace at `path`, whole or not at all, and return the path."""
     try:
-        folder = Path(directory)
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / file_name(trace)
-        _replace(path, data)
+        _replace(path, dumps(trace).encode("ascii"))
     except (OSError, ValueError) as error:
-        raise KvError(
-            "KV014",
-            f"cannot write a trace into {printable(os.fspath(directory))}: {_reason(error)}",
-            reason="the counterexample was found, but it could not be kept",
-            cure="give a folder that can be written to, with room in it:  --trace-dir DIR",
-        ) from None
+        raise _unwritable(path.parent, error) from None
     return path
+
+
+def prepare(directory: str | os.PathLike[str]) -> Path:
+    """Make the folder for traces if need be, and find out whether it can be written to (KV014) before a long search."""
+    folder = Path(directory)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / f".kvproto-{secrets.token_hex(8)}.tmp"
+        probe.touch(exist_ok=False)
+        probe.unlink()
+    except (OSError, ValueError) as error:
+        raise _unwritable(folder, error) from None
+    return folder
+
+
+def _unwritable(folder: Path, error: OSError | ValueError) -> KvError:
+    return KvError(
+        "KV014",
+        f"cannot write a trace into {printable(os.fspath(folder))}: {_reason(error)}",
+        reason="a counterexample is worth nothing if it cannot be kept",
+        cure="give a folder that can be written to, with room in it:  --trace-dir DIR",
+    )
 
 
 def _replace(path: Path, data: bytes) -> None:

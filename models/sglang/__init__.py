@@ -38,9 +38,11 @@ PRESETS = [
     ),
     Preset(
         "incident",
-        "0.5.19 in the incident's proportions: prefill pool of 5 pages, context and reservation of 8, 1 written",
+        "0.5.19 in the incident's proportions (prefill pool 5 pages, 8 reserved, 1 written), nobody aborts, nothing fails",
         base="0.5.19",
         scope="incident",
+        client_disconnects=False,
+        transfer_failures=False,
     ),
     Preset(
         "patched",

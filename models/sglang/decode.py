@@ -126,7 +126,7 @@ def abort_on_decode(s, r: Req):
 def fail_transfer(s, r: Req):
     """Decode gives request {r} up while it waits: a failed status, a time-out or a lost node."""
     q = s.req[r]
-    require(q.decode == Decode.TRANSFER)
+    require(cfg.transfer_failures and q.decode == Decode.TRANSFER)
     answer(q, Client.FAILED_500)
     stop(s, r)
 

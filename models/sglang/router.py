@@ -19,7 +19,7 @@ def submit(s, r: Req, long: Bool):
 def disconnect(s, r: Req):
     """The client of request {r} goes away; the router aborts both legs."""
     q = s.req[r]
-    require(q.client == Client.WAITING)
+    require(cfg.client_disconnects and q.client == Client.WAITING)
     q.client = Client.GONE
     if not (cfg.patient_balancer and q.decode in (Decode.TRANSFER, Decode.READY)):
         abort_prefill(q)

@@ -22,6 +22,9 @@ class Config(Params):
     short_prompt: int = number(1, "pages of a short prompt; a long one has as many as the context", least=1)
     prefill_pool: int = number(1, "pages in the prefill pool unless larger_pool is on", least=1)
 
+    client_disconnects: bool = flag(True, "clients may go away while they wait")
+    transfer_failures: bool = flag(True, "decode may give a transfer up: time-outs, lost nodes")
+
     larger_pool: bool = flag(False, "the prefill pool holds any prompt that the context allows")
     reject_at_admission: bool = flag(
         False,

@@ -1,4 +1,4 @@
-"""A slow explorer that is obviously right: states are lists of leaf values, blocks are walked as they stand."""
+"""A slow explorer that is obviously right: states are leaf values, blocks are walked as they stand."""
 
 from __future__ import annotations
 
@@ -38,32 +38,32 @@ def lowest_bit(value: int) -> int:
 
 
 COMPUTE: dict[Op, Callable[[int, int, int], int]] = {
-    Op.CONST: lambda a, b, imm: imm,
-    Op.MOVE: lambda a, b, imm: a,
-    Op.ADD: lambda a, b, imm: a + b,
-    Op.SUB: lambda a, b, imm: a - b,
-    Op.MUL: lambda a, b, imm: a * b,
-    Op.FLOORDIV: lambda a, b, imm: a // b,
-    Op.MOD: lambda a, b, imm: a % b,
-    Op.MIN: lambda a, b, imm: min(a, b),
-    Op.MAX: lambda a, b, imm: max(a, b),
-    Op.EQ: lambda a, b, imm: int(a == b),
-    Op.NE: lambda a, b, imm: int(a != b),
-    Op.LT: lambda a, b, imm: int(a < b),
-    Op.LE: lambda a, b, imm: int(a <= b),
-    Op.BAND: lambda a, b, imm: a & b,
-    Op.BOR: lambda a, b, imm: a | b,
-    Op.BXOR: lambda a, b, imm: a ^ b,
-    Op.BANDN: lambda a, b, imm: a & ~b,
-    Op.HAS: lambda a, b, imm: (a >> b) & 1,
-    Op.ADDI: lambda a, b, imm: a + imm,
-    Op.MULI: lambda a, b, imm: a * imm,
-    Op.EQI: lambda a, b, imm: int(a == imm),
-    Op.LTI: lambda a, b, imm: int(a < imm),
-    Op.NOT: lambda a, b, imm: int(a == 0),
-    Op.BIT: lambda a, b, imm: 1 << a,
-    Op.POPCOUNT: lambda a, b, imm: a.bit_count(),
-    Op.LOWBIT: lambda a, b, imm: lowest_bit(a),
+    Op.CONST: lambda _a, _b, imm: imm,
+    Op.MOVE: lambda a, _b, _imm: a,
+    Op.ADD: lambda a, b, _imm: a + b,
+    Op.SUB: lambda a, b, _imm: a - b,
+    Op.MUL: lambda a, b, _imm: a * b,
+    Op.FLOORDIV: lambda a, b, _imm: a // b,
+    Op.MOD: lambda a, b, _imm: a % b,
+    Op.MIN: lambda a, b, _imm: min(a, b),
+    Op.MAX: lambda a, b, _imm: max(a, b),
+    Op.EQ: lambda a, b, _imm: int(a == b),
+    Op.NE: lambda a, b, _imm: int(a != b),
+    Op.LT: lambda a, b, _imm: int(a < b),
+    Op.LE: lambda a, b, _imm: int(a <= b),
+    Op.BAND: lambda a, b, _imm: a & b,
+    Op.BOR: lambda a, b, _imm: a | b,
+    Op.BXOR: lambda a, b, _imm: a ^ b,
+    Op.BANDN: lambda a, b, _imm: a & ~b,
+    Op.HAS: lambda a, b, _imm: (a >> b) & 1,
+    Op.ADDI: lambda a, _b, imm: a + imm,
+    Op.MULI: lambda a, _b, imm: a * imm,
+    Op.EQI: lambda a, _b, imm: int(a == imm),
+    Op.LTI: lambda a, _b, imm: int(a < imm),
+    Op.NOT: lambda a, _b, _imm: int(a == 0),
+    Op.BIT: lambda a, _b, _imm: 1 << a,
+    Op.POPCOUNT: lambda a, _b, _imm: a.bit_count(),
+    Op.LOWBIT: lambda a, _b, _imm: lowest_bit(a),
 }
 
 
@@ -105,9 +105,9 @@ class Run:
             self.store(ins.imm + a, b)
         elif ins.op is Op.SETC:
             self.store(ins.a, ins.imm)
-        elif ins.op is Op.TEST and self.values[ins.a] != ins.imm or ins.op is Op.REQUIRE and a == 0:
+        elif (ins.op is Op.TEST and self.values[ins.a] != ins.imm) or (ins.op is Op.REQUIRE and a == 0):
             raise NotEnabled
-        elif ins.op is Op.FAULT or ins.op is Op.CHECK and a == 0:
+        elif ins.op is Op.FAULT or (ins.op is Op.CHECK and a == 0):
             raise Fault(ins.imm)
         elif ins.op is Op.RET:
             raise Returned(a != 0)

@@ -473,7 +473,7 @@ def test_memory_is_small_and_given_back() -> None:
         explorer.states()
 
 
-# ------------------------------------------------------------------------------------------ finding the library
+# ---------------------------------------------------------------------------------------- finding the library
 
 
 @pytest.fixture

@@ -1,0 +1,5 @@
+"""`python -m kvproto`."""
+
+from kvproto.cli.main import run
+
+run()

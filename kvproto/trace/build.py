@@ -1,0 +1,173 @@
+"""Making a trace: a counterexample is executed once more by the reference evaluator before anybody sees it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+
+from kvproto.engine.blame import blame
+from kvproto.engine.evaluate import Args, Fault, Machine, NotEnabled, Run, State
+from kvproto.engine.search import Counterexample, call
+from kvproto.ir.digest import digest
+from kvproto.ir.nodes import Action, Assert, Claim, FlightInfo, PoolInfo, System
+from kvproto.ir.types import ArrayT, LeafT, Path, RecordT, Type, label, leaves, show_path, values_of
+from kvproto.trace.trace import FlightView, PoolView, Step, Trace, Value, Vocabulary
+from kvproto.trace.trace import State as TraceState
+
+
+class NotReproduced(AssertionError):
+    """The reference evaluator does not confirm what a search reported: a bug of kvproto."""
+
+
+def build_trace(system: System, found: Counterexample) -> Trace:
+    """The counterexample as a trace, step by step on the reference evaluator.
+
+    Raises NotReproduced if a step is not enabled there, or the claim is not violated at the end.
+    """
+    recorder = _Recorder(system)
+    state, steps = found.init, []
+    blamed: list[Path] = []
+    for number, (action, args) in enumerate(found.steps, 1):
+        state, step, fault = recorder.step(state, action, args)
+        steps.append(step)
+        if fault is not None:
+            blamed = recorder.at_fault(fault, found, number)
+    if not blamed:
+        blamed = recorder.at_state(found.claim, state)
+    return Trace(
+        model=system.model,
+        preset=system.preset,
+        scope=system.scope,
+        parameters=dict(system.parameters),
+        property=found.claim.name,
+        claim=found.claim.text,
+        verdict="violated",
+        digest=digest(system),
+        init=recorder.shown(found.init),
+        steps=tuple(steps),
+        blame=tuple(recorder.text(path) for path in blamed),
+        vocabulary=vocabulary(system),
+    )
+
+
+class _Recorder:
+    """Executes steps with every access written down."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.accesses: list[tuple[str, Path]] = []
+        self.machine = Machine(system, lambda kind, path: self.accesses.append((kind, path)))
+        self.kinds: list[tuple[Path, LeafT]] = list(leaves(system.state))
+        self._texts = {path: show_path(path, system.state) for path, _ in self.kinds}
+
+    def text(self, path: Path) -> str:
+        """The path as traces write it."""
+        return self._texts[path]
+
+    def shown(self, state: State) -> TraceState:
+        """The state as traces write it."""
+        return {self._texts[p]: label(v, kind) for v, (p, kind) in zip(state, self.kinds, strict=True)}
+
+    def step(self, state: State, action: Action, args: Args) -> tuple[State, Step, Fault | None]:
+        """Execute one action instance; a failing assertion leaves the state as it was when it failed."""
+        self.accesses.clear()
+        names = dict(zip((p.name for p in action.params), args, strict=True))
+        run = Run(self.machine, state, dict(names))
+        fault = None
+        try:
+            run.block(action.body)
+        except NotEnabled:
+            raise NotReproduced(f"{call(action, args)} is not enabled in the reference checker") from None
+        except Fault as problem:
+            fault = problem
+        after = tuple(run.state)
+        return after, self._step(state, after, action, args), fault
+
+    def _step(self, before: State, after: State, action: Action, args: Args) -> Step:
+        shown = {p.name: label(a, p.type) for p, a in zip(action.params, args, strict=True)}
+        delta: dict[str, tuple[Value, Value]] = {}
+        for (path, kind), old, new in zip(self.kinds, before, after, strict=True):
+            if old != new:
+                delta[self._texts[path]] = (label(old, kind), label(new, kind))
+        return Step(
+            action=action.name,
+            args=shown,
+            lane=action.machine,
+            loc=str(action.loc),
+            text=fill(action.doc, shown),
+            reads=self._accessed("read"),
+            writes=self._accessed("write"),
+            delta=delta,
+        )
+
+    def _accessed(self, wanted: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self._texts[path] for kind, path in self.accesses if kind == wanted))
+
+    def at_fault(self, fault: Fault, found: Counterexample, number: int) -> list[Path]:
+        """What the failing step looked at, its assertion last."""
+        if fault.claim != found.claim.name or number != len(found.steps) or not isinstance(fault.node, Assert):
+            raise NotReproduced(f"step {number} fails with {fault.message!r}, which is not what was searched for")
+        return list(dict.fromkeys(path for kind, path in self.accesses if kind == "read"))
+
+    def at_state(self, claim: Claim, state: State) -> list[Path]:
+        """What decides that the claim is false in the last state."""
+        quiet = Machine(self.system)
+        if claim.kind == "deadlock":
+            return self._at_deadlock(claim, state)
+        if claim.cond is None or quiet.holds(claim.cond, state):
+            raise NotReproduced(f"{claim.name} holds at the end of the run in the reference checker")
+        return blame(quiet, claim.cond, state)
+
+    def _at_deadlock(self, claim: Claim, state: State) -> list[Path]:
+        if claim.cond is not None:
+            return blame(Machine(self.system), claim.cond, state)
+        return [path for path, _ in self.kinds]
+
+
+def fill(doc: str, args: Mapping[str, Value]) -> str:
+    """First paragraph of a docstring in one line, `{r}` replaced by the argument."""
+    text = " ".join(inspect.cleandoc(doc).split("\n\n")[0].split())
+    for name, value in args.items():
+        text = text.replace("{" + name + "}", str(value))
+    return text
+
+
+def vocabulary(system: System) -> Vocabulary:
+    """Lanes, pools and flights of the system, as traces carry them."""
+    return Vocabulary(
+        lanes=tuple(m.name for m in system.machines),
+        pools=tuple(_pool(pool) for pool in system.pools),
+        flights=tuple(_flight(flight, system.state) for flight in system.flights),
+    )
+
+
+def _pool(pool: PoolInfo) -> PoolView:
+    pages = tuple(str(label(v, pool.page)) for v in values_of(pool.page))
+    return PoolView(pool.name, pages, pool.owner, pool.content)
+
+
+def _flight(flight: FlightInfo, state: RecordT) -> FlightView:
+    requests: tuple[str, ...] = ()
+    texts = []
+    for dotted, holes in ((flight.field, "r"), (flight.target, "rk"), (flight.source, "rk")):
+        text, requests_here = _template(dotted, holes, state)
+        requests = requests or requests_here
+        texts.append(text)
+    return FlightView(requests, *texts)
+
+
+def _template(dotted: str, holes: str, state: RecordT) -> tuple[str, tuple[str, ...]]:
+    """`req.target` as `req[{r}].target[{k}]`, with the labels of the first index."""
+    if not dotted:
+        return "", ()
+    text, left, found = "", list(holes), tuple[str, ...]()
+    current: Type = state
+    for part in dotted.split("."):
+        assert isinstance(current, RecordT), f"{dotted} is no path of the state"
+        inner = current.get(part)
+        assert inner is not None, f"{dotted} is no path of the state"
+        text, current = f"{text}.{part}" if text else part, inner
+        while isinstance(current, ArrayT) and left:
+            found = found or tuple(str(label(v, current.index)) for v in values_of(current.index))
+            text, current = f"{text}[{{{left.pop(0)}}}]", current.element
+    return text, found

@@ -1,0 +1,17 @@
+from kvproto.lang import Bool, Machine, Model, Record, Sort, action
+
+Req = Sort("Req", size=2)
+Page = Sort("Page", size=3)
+m = Machine("m")
+
+
+class State(Record):
+    ok: Bool
+
+
+@action(m)
+def go(s, r: Req):
+    s.ok = Page.size == 3
+
+
+model = Model("tiny", "one mistake", state=State, parts=[__name__])

@@ -1,0 +1,28 @@
+from enum import Enum, auto
+
+from kvproto.lang import Array, Bool, Machine, Model, Record, Sort, action
+
+Req = Sort("Req", size=2)
+m = Machine("m")
+
+
+class Phase(Enum):
+    NEW = auto()
+    DONE = auto()
+
+
+class State(Record):
+    phase: Array(Req, Phase)
+    ok: Bool
+
+
+@action(m)
+def go(s, r: Req):
+    match s.phase[r]:
+        case Phase.NEW:
+            s.ok = True
+        case other:
+            s.ok = False
+
+
+model = Model("tiny", "one mistake", state=State, parts=[__name__])

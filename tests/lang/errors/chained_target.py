@@ -1,0 +1,18 @@
+from kvproto.lang import Int, Machine, Model, Record, Sort, action
+
+Req = Sort("Req", size=2)
+Page = Sort("Page", size=3)
+m = Machine("m")
+
+
+class State(Record):
+    n: Int(0, 3)
+    first: Page
+
+
+@action(m)
+def go(s, r: Req):
+    s.n = s.first = 0
+
+
+model = Model("tiny", "one mistake", state=State, parts=[__name__])

@@ -1,0 +1,29 @@
+from enum import Enum, auto
+
+from kvproto.lang import Array, Bool, Machine, Model, Record, Sort, action
+
+Req = Sort("Req", size=2)
+m = Machine("m")
+
+
+class Phase(Enum):
+    NEW = auto()
+    DONE = auto()
+
+
+class State(Record):
+    phase: Array(Req, Phase)
+    ok: Bool
+
+
+def take(s, r):
+    s.phase[r] = Phase.DONE
+    return True
+
+
+@action(m)
+def go(s, r: Req):
+    s.ok = take(s, r) and s.ok
+
+
+model = Model("tiny", "one mistake", state=State, parts=[__name__])

@@ -1,0 +1,21 @@
+from kvproto.lang import Array, Machine, Model, Opt, Record, Sort, action
+
+Req = Sort("Req", size=2)
+Page = Sort("Page", size=3)
+m = Machine("m")
+
+
+class State(Record):
+    owner: Array(Page, Opt(Req))
+
+
+def give(s, r, p=0):
+    s.owner[p] = r
+
+
+@action(m)
+def go(s, r: Req):
+    give(s, r)
+
+
+model = Model("tiny", "one mistake", state=State, parts=[__name__])

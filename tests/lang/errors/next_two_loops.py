@@ -1,0 +1,18 @@
+from kvproto.lang import Bool, Machine, Model, Record, Sort, action
+
+Req = Sort("Req", size=2)
+Page = Sort("Page", size=3)
+m = Machine("m")
+
+
+class State(Record):
+    ok: Bool
+
+
+@action(m)
+def go(s, r: Req):
+    p = next((p for p in Page for q in Page if p != q), None)
+    s.ok = p is None
+
+
+model = Model("tiny", "one mistake", state=State, parts=[__name__])

@@ -1,0 +1,3 @@
+from kvproto.lang import Sort
+
+Req = Sort("Req", size=2)

@@ -1,0 +1,30 @@
+from kvproto.lang import Bool, Machine, Model, Record, Sort, action
+
+Req = Sort("Req", size=2)
+m = Machine("m")
+
+
+class State(Record):
+    ok: Bool
+
+
+def make():
+    count = 0
+
+    @action(m)
+    def hidden(s):
+        nonlocal count
+        count = 1
+
+    return hidden
+
+
+hidden = make()
+
+
+@action(m)
+def go(s, r: Req):
+    s.ok = True
+
+
+model = Model("tiny", "one mistake", state=State, parts=[__name__])

@@ -1,0 +1,18 @@
+from kvproto.lang import Bool, Machine, Model, Record, Sort, action
+
+Req = Sort("Req", size=2)
+m = Machine("m")
+
+
+class State(Record):
+    ok: Bool
+
+
+@action(m)
+def go(s, r: Req):
+    if s.ok:
+        raise ValueError
+    s.ok = True
+
+
+model = Model("tiny", "one mistake", state=State, parts=[__name__])

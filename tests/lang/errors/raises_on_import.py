@@ -1,0 +1,3 @@
+from kvproto.lang import Sort
+
+Req = Sort("Req", sise=2)

@@ -1,0 +1,17 @@
+from kvproto.lang import Int, Machine, Model, Record, Sort, action
+
+Req = Sort("Req", size=2)
+Page = Sort("Page", size=3)
+m = Machine("m")
+
+
+class State(Record):
+    n: Int(0, 3)
+
+
+@action(m)
+def go(s, r: Req):
+    s.n = sum((1 for p in Page), start=1)
+
+
+model = Model("tiny", "one mistake", state=State, parts=[__name__])

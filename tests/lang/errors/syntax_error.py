@@ -1,0 +1,4 @@
+from kvproto.lang import Sort
+
+Req = Sort("Req", size=2
+Page = Sort("Page")

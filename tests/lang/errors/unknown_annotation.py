@@ -1,0 +1,17 @@
+from __future__ import annotations
+
+from kvproto.lang import Bool, Machine, Model, Record, action
+
+m = Machine("m")
+
+
+class State(Record):
+    ok: Bool
+
+
+@action(m)
+def go(s, r: Reqq):
+    s.ok = True
+
+
+model = Model("tiny", "one mistake", state=State, parts=[__name__])

@@ -1,0 +1,17 @@
+from kvproto.lang import Int, Machine, Model, Record, Sort, action
+
+Req = Sort("Req", size=2)
+m = Machine("m")
+
+
+class State(Record):
+    n: Int(0, 3)
+
+
+@action(m)
+def go(s, r: Req):
+    if (k := s.n) > 1:
+        s.n = k - 1
+
+
+model = Model("tiny", "one mistake", state=State, parts=[__name__])
