@@ -57,12 +57,18 @@ def compilers() -> list[Compiler]:
     """The compilers to try, best first.  A set `CC` is a decision of the user: nothing else is tried."""
     chosen = os.environ.get("CC", "").strip()
     if chosen:
-        return [Compiler(tuple(shlex.split(chosen)))]
-    found = [Compiler((path,)) for name in ("cc", "gcc", "clang") if (path := shutil.which(name))]
+        return [_compiler(*shlex.split(chosen))]
+    found = [_compiler(path) for name in ("cc", "gcc", "clang") if (path := shutil.which(name))]
     if find_spec("ziglang") is not None:
-        # Without the flag zig links calls into a sanitizer runtime that a plain library does not have.
-        found.append(Compiler((sys.executable, "-m", "ziglang", "cc"), (*FLAGS, "-fno-sanitize=all")))
+        found.append(_compiler(sys.executable, "-m", "ziglang", "cc"))
     return found
+
+
+def _compiler(*command: str) -> Compiler:
+    if any("zig" in Path(part).name for part in command):
+        # Without this zig may call a sanitizer runtime that a plain library does not have.
+        return Compiler(command, (*FLAGS, "-fno-sanitize=all"))
+    return Compiler(command)
 
 
 def build(source: Path, target: Path, candidates: Sequence[Compiler] | None = None) -> Compiler:

@@ -78,7 +78,7 @@ def print_program(program: Program) -> str:
 
 
 def _calls(guards: Sequence[dict[int, int]], printer: _Printer) -> Iterator[str]:
-    """The lines of `expand` that call each action whose guards pass; a leaf that several use is loaded once."""
+    """The lines of `expand` that call the actions whose guards pass; a leaf that several use is loaded once."""
     uses = Counter(leaf for action in guards for leaf in action)
     values = {leaf: f"(s >> {printer.shifts[leaf]} & {printer.masks[leaf]})" for leaf in uses}
     for leaf, count in uses.items():

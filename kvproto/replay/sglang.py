@@ -31,6 +31,9 @@ SIZES = {
 
 SWITCHES = tuple(field.name for field in fields(Switches))
 
+ENVIRONMENT = ("client_disconnects", "transfer_failures")
+"""What the model lets happen around the system; the implementation takes it as it comes."""
+
 ACTIONS: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {
     "submit": (("r", "long"), lambda c, r, long: c.router.submit(r, long)),
     "disconnect": (("r",), lambda c, r: c.router.disconnect(r)),
@@ -55,7 +58,7 @@ ACTIONS: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {
 
 def configuration(parameters: Parameters) -> tuple[Sizes, Switches]:
     """Sizes and switches from the parameters of a trace; all of them must be there, and no others."""
-    known = (*SIZES, *SWITCHES)
+    known = (*SIZES, *SWITCHES, *ENVIRONMENT)
     for name in parameters:
         if name not in known:
             misfit(
@@ -66,6 +69,8 @@ def configuration(parameters: Parameters) -> tuple[Sizes, Switches]:
         if name not in parameters:
             misfit(f"parameter {name} is missing", reason="a trace names all sizes and switches in force")
     sizes = {field: _size(name, parameters[name], most) for name, (field, most) in SIZES.items()}
+    for name in ENVIRONMENT:
+        _switch(name, parameters[name])
     return Sizes(**sizes), Switches(**{name: _switch(name, parameters[name]) for name in SWITCHES})
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -599,6 +601,32 @@ def test_a_compiler_that_fails_is_quoted(place: Path, monkeypatch: pytest.Monkey
     with pytest.raises(CompileError, match="no-such-compiler --fast: "):
         build(place / "engine.c", library_in(place))
     assert ["engine.c"] == [path.name for path in place.iterdir()]
+
+
+def test_zig_is_told_to_leave_its_sanitizer_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However it was chosen; other compilers do not know that flag."""
+    monkeypatch.setenv("CC", "python -m ziglang cc")
+    assert "-fno-sanitize=all" in compilers()[0].flags
+    monkeypatch.setenv("CC", "gcc")
+
+    assert FLAGS == compilers()[0].flags
+
+
+@needs_c
+def test_the_build_hook_can_load_the_compiling_module_by_path(place: Path) -> None:
+    """It runs where kvproto is not installed, so nothing of kvproto may be imported."""
+    script = (
+        "import pathlib, runpy, sys\n"
+        "names = runpy.run_path(sys.argv[1])\n"
+        "names['build'](pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))\n"
+        "assert not any(name.startswith('kvproto') for name in sys.modules), sorted(sys.modules)\n"
+    )
+    paths = [ENGINE_FOLDER / "compile_c.py", place / "engine.c", library_in(place)]
+    command = [sys.executable, "-I", "-c", script, *map(str, paths)]
+    done = subprocess.run(command, cwd=place, capture_output=True, text=True, check=False)
+
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "prebuilt" == found(place).origin
 
 
 @needs_c
