@@ -60,8 +60,25 @@ PRESETS = [
 ]
 
 SCOPES = [
-    Scope("small", "2 requests, prompts of 1 or 2 pages", Req=2, Slot=2, PPage=2, DPage=3),
-    Scope("medium", "3 requests, prompts of 1 or 2 pages", Req=3, Slot=2, PPage=3, DPage=3),
+    Scope(
+        "small",
+        "2 requests, prompts of 2 or 5 pages, prefill pool of 4, decode pool of 5",
+        Req=2,
+        Slot=5,
+        PPage=5,
+        DPage=5,
+        short_prompt=2,
+        prefill_pool=4,
+    ),
+    Scope(
+        "medium",
+        "3 requests, prompts of 1 or 3 pages, prefill pool of 2, decode pool of 3",
+        Req=3,
+        Slot=3,
+        PPage=3,
+        DPage=3,
+        prefill_pool=2,
+    ),
     Scope(
         "incident",
         "2 requests, prompts of 3 or 8 pages, prefill pool of 5",
