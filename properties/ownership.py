@@ -13,6 +13,12 @@ def writes_land_in_own_pages(s):
     return not s.stray
 
 
+@invariant("no write lands in a page that belongs to another request")
+def writes_spare_other_requests(s):
+    """The late write in full: abort, release, reuse, and then the write.  It silently replaces a bystander's KV."""
+    return not s.overwrote
+
+
 @invariant("no page is free while a write may land in it")
 def no_free_under_write(s):
     """A free page is given to the next request, and the late write then replaces that request's KV."""

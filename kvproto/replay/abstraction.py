@@ -61,7 +61,9 @@ def abstract(cluster: Cluster, texts: PageTexts) -> State:
     ):
         state |= {f"{name}_owner[{page}]": _owner(pool, page) for page in range(pages)}
         state |= {f"{name}_content[{page}]": _content(held, page) for page in range(pages)}
-    state["stray"] = any(landing.owner != landing.write.room for landing in cluster.transport.landed)
+    strays = [landing.owner for landing in cluster.transport.landed if landing.owner != landing.write.room]
+    state["stray"] = bool(strays)
+    state["overwrote"] = any(owner is not None for owner in strays)
     return state
 
 

@@ -20,6 +20,9 @@ class Run(Protocol):
     def perform(self, step: Step) -> None:
         """Do what the step names; raises `Refused` with the reason if that is not possible now."""
 
+    def settle(self) -> list[str]:
+        """Let the implementation give the answers that are due; says what it did, as steps are written."""
+
     def texts(self) -> PageTexts:
         """What the pages hold now."""
 

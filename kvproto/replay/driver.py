@@ -23,7 +23,8 @@ def replay(trace: Trace, *, overrides: Overrides = UNCHANGED, xp: Any = "numpy")
     Without `overrides` the implementation's state is compared with the model's at the start and after every step; the
     first difference, or the first step that the implementation refuses, ends the replay as a divergence.  With sizes
     or switches overridden the same schedule is tried as a what-if: refused steps are recorded and skipped, and
-    nothing is compared.  `xp` names the array namespace.  A trace that is none of the model's raises `KvError`.
+    nothing is compared.  A counterexample ends where the property breaks; afterwards decode comes to the end of what it is
+    generating, so that the answers are there (`settled`).  `xp` names the array namespace.  A trace that is none of the model's raises `KvError`.
     """
     changed = _changed(trace, overrides)
     run = adapters.start(trace.model, {**trace.parameters, **changed}, xp)
@@ -37,6 +38,7 @@ def replay(trace: Trace, *, overrides: Overrides = UNCHANGED, xp: Any = "numpy")
     else:
         _check_variables(trace, run.state(pages[0]))
         divergence = _follow(run, trace, pages)
+    settled = [] if divergence is not None else run.settle()
     refused = len(blocked) + (divergence is not None and divergence.refused)
     return ReplayResult(
         model=trace.model,
@@ -47,6 +49,7 @@ def replay(trace: Trace, *, overrides: Overrides = UNCHANGED, xp: Any = "numpy")
         blocked=tuple(blocked),
         canaries=run.canaries(),
         pages=tuple(pages),
+        settled=tuple(settled),
     )
 
 

@@ -17,6 +17,8 @@ MOST_BLOCKED = 12
 def report_lines(result: ReplayResult) -> list[str]:
     """The report, at most `WIDTH` columns wide: verdict, blocked steps, every request, every foreign canary."""
     lines = _wrapped(_verdict(result))
+    if result.settled:
+        lines += _wrapped(f"after the trace decode went on to the answer: {', '.join(result.settled)}")
     if result.blocked:
         lines += ["", "blocked steps"]
         for step in result.blocked[:MOST_BLOCKED]:

@@ -96,7 +96,7 @@ class ReplayResult:
 
     `performed` is the number of steps that the implementation performed.  `pages` has one entry for the initial state
     and one after each step, blocked ones included.  `overrides` are the switches and sizes that differ from the
-    trace's; with any of them the states are not compared and `divergence` is None.
+    trace's; `settled` are events after the trace that brought answers to their end; with any of them the states are not compared and `divergence` is None.
     """
 
     model: str
@@ -107,6 +107,7 @@ class ReplayResult:
     blocked: tuple[Blocked, ...]
     canaries: tuple[CanaryFound, ...]
     pages: tuple[PageTexts, ...]
+    settled: tuple[str, ...] = ()
 
     @property
     def agrees(self) -> bool:

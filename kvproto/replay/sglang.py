@@ -8,6 +8,7 @@ from typing import Any
 
 from kvproto.diagnostics import did_you_mean
 from kvproto.reference import Cluster, Sizes, Switches, prompts
+from kvproto.reference.decode import RUNNING
 from kvproto.replay.abstraction import abstract, page_texts
 from kvproto.replay.canaries import Reader, foreign
 from kvproto.replay.misfit import misfit, shown
@@ -113,6 +114,16 @@ class SglangRun:
         arguments, event = self._event(step)
         event(self.cluster, *arguments)
         self.cluster.collect()
+
+    def settle(self) -> list[str]:
+        """Every request that decode is generating for comes to its end."""
+        done = []
+        for room in self.cluster.rooms:
+            if self.cluster.decode.queues.of(room) == RUNNING:
+                self.cluster.decode.finish(room)
+                self.cluster.collect()
+                done.append(f"finish({prompts.label(room)})")
+        return done
 
     def _event(self, step: Step) -> tuple[list[int | bool], Callable[..., None]]:
         if not isinstance(step.action, str) or step.action not in ACTIONS:

@@ -15,5 +15,7 @@ def land(s, r: Req, k: Slot):
     s.d_content[q.target[k]] = s.p_content[q.source[k]]
     if s.d_owner[q.target[k]] != r:
         s.stray = True
+        if s.d_owner[q.target[k]] is not None:
+            s.overwrote = True
     q.flying.discard(k)
     forget(q)

@@ -140,6 +140,7 @@ class State(Record):
     d_owner: Array(DPage, Opt(Req))
     d_content: Array(DPage, Opt(Req))
     stray: Bool  # a write has landed in a page that its request did not own
+    overwrote: Bool  # ... and that another request owned
 
 
 router = Machine("router", "sends each request to both sides and gives the client its answer")

@@ -45,6 +45,7 @@ MARKS = {
     "reads_own_writes": "own",
     "reads_no_foreign_data": "foreign",
     "writes_land_in_own_pages": "late write",
+    "writes_spare_other_requests": "overwrite",
     "no_free_under_write": "free under write",
     "rejected_never_succeeds": "200 for rejected",
 }

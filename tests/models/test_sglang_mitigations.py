@@ -21,7 +21,7 @@ sys.modules["mitigation_table"] = mitigations
 spec.loader.exec_module(mitigations)
 
 READS = {"reads_own_writes", "reads_no_foreign_data"}
-LATE = {"writes_land_in_own_pages", "no_free_under_write"}
+LATE = {"writes_land_in_own_pages", "writes_spare_other_requests", "no_free_under_write"}
 
 
 def predicted(off: tuple[str, ...]) -> frozenset[str]:
