@@ -30,19 +30,26 @@ class EngineBuildHook(BuildHookInterface):
         return [] if self._off() or self._compile_c().compilers() else ["ziglang>=0.13"]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Compile; a failure leaves a wheel without library, which works, only slower to start or to run."""
-        if self._off() or version == "editable":
+        """Compile into the wheel, or for an editable install beside the source.
+
+        A failure leaves no library, and kvproto works without one, only slower.
+        """
+        if self._off():
             return
         compile_c = self._compile_c()
-        target = Path(self.directory) / f"_engine{compile_c.library_suffix()}"
+        engine = Path(self.root) / ENGINE
+        name = f"_engine{compile_c.library_suffix()}"
+        target = (engine if version == "editable" else Path(self.directory)) / name
         target.parent.mkdir(parents=True, exist_ok=True)
         try:
-            compiler = compile_c.build(Path(self.root) / ENGINE / "engine.c", target)
+            compiler = compile_c.build(engine / "engine.c", target)
         except compile_c.CompileError as problem:
             self.app.display_warning(f"the C engine was not built: {problem}")
             return
         self.app.display_info(f"C engine built with {compiler}")
-        build_data["force_include"][str(target)] = str(ENGINE / target.name)
+        if version == "editable":
+            return
+        build_data["force_include"][str(target)] = str(ENGINE / name)
         build_data["pure_python"] = False
         # Any Python 3 can load the library: it is reached through ctypes and knows nothing of CPython.
         build_data["tag"] = f"py3-none-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
