@@ -9,6 +9,12 @@ from dataclasses import dataclass
 from kvproto.trace.trace import Value
 
 
+def _shown(value: Value) -> str:
+    """A value as in the file; one that a strange file made long is cut."""
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
 @dataclass(frozen=True, slots=True)
 class Divergence:
     """The first point where the implementation does not do what the model does.
@@ -36,7 +42,8 @@ class Divergence:
         if self.refused:
             return f"{where}: the implementation refuses it: {self.reason}"
         others = f" (and {self.more} more variables differ)" if self.more else ""
-        return f"{where}: {self.path} is {json.dumps(self.model)} in the model, {json.dumps(self.implementation)} here{others}"
+        model, here = _shown(self.model), _shown(self.implementation)
+        return f"{where}: {self.path} is {model} in the model, {here} here{others}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from pathlib import Path
 
+import mitigation_table as mitigations
 import pytest
 
 from kvproto.engine.search import Options, search
@@ -14,11 +13,6 @@ from kvproto.lang.frontend.build import build
 from kvproto.lang.load import find
 
 HERE = Path(__file__).parent
-spec = importlib.util.spec_from_file_location("mitigation_table", HERE / "mitigation_table.py")
-assert spec is not None and spec.loader is not None
-mitigations = importlib.util.module_from_spec(spec)
-sys.modules["mitigation_table"] = mitigations
-spec.loader.exec_module(mitigations)
 
 READS = {"reads_own_writes", "reads_no_foreign_data"}
 LATE = {"writes_land_in_own_pages", "writes_spare_other_requests", "no_free_under_write"}

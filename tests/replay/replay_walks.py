@@ -12,13 +12,16 @@ from kvproto.lang.binding import Binding, use
 from kvproto.lang.model import ActionMark
 from kvproto.lang.native import Members, Record, domain, field_types, step
 from kvproto.lang.sorts import Array, Opt, Set, Sort
+from kvproto.replay.sglang import ENVIRONMENT
 from kvproto.shipped.models import sglang
 from kvproto.shipped.models.sglang.state import Config
 from kvproto.trace.trace import State, Step, Trace, Value
 
 SORTS = ("Req", "Slot", "PPage", "DPage")
 ACTIONS: dict[str, Callable[..., None]] = {fn.__name__: fn for fn, _ in sglang.model.marked(ActionMark)}
-SWITCHES = [name for name, p in Config.parameters().items() if isinstance(p.default, bool)]
+SWITCHES = [
+    name for name, p in Config.parameters().items() if isinstance(p.default, bool) and name not in ENVIRONMENT
+]
 SCOPES = ("small", "medium", "incident")
 
 EAGERNESS = {
@@ -171,7 +174,7 @@ def incident(**switches: bool | int) -> Trace:
 
 def late_write(**switches: bool | int) -> Trace:
     """The other class: A goes away, B gets its page, and A's late write replaces what B's transfer brought."""
-    walk = Walk(parameters("small", DPage=1, larger_pool=True, **switches))
+    walk = Walk(parameters("small", Slot=2, PPage=2, DPage=1, short_prompt=1, larger_pool=True, **switches))
     return walk.follow(
         ("submit", 0, False),
         *((name, 0) for name in ("prealloc", "admit", "forward", "post", "disconnect", "abort_on_decode")),
@@ -184,7 +187,7 @@ def late_write(**switches: bool | int) -> Trace:
 
 def misplaced(**switches: bool | int) -> Trace:
     """A late write that reads B's own second page, from a reused source page, into B's first: own text, wrong place."""
-    walk = Walk(parameters("medium", larger_pool=True, **switches))
+    walk = Walk(parameters("medium", Slot=2, larger_pool=True, **switches))
     return walk.follow(
         ("submit", 0, True),
         *((name, 0) for name in ("prealloc", "admit", "forward", "post", "disconnect")),

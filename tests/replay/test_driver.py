@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from replay_walks import Walk, incident, late_write, parameters, served
+from replay_walks import Walk, incident, late_write, parameters
 
 from kvproto.diagnostics import KvError
 from kvproto.reference.attention import attend
@@ -16,7 +16,7 @@ from kvproto.reference.pages import Image, Pool
 from kvproto.reference.prefill import Prefill
 from kvproto.reference.protocol import Refused
 from kvproto.reference.transport import Transport, Write
-from kvproto.replay import CanaryFound, Divergence, driver, replay
+from kvproto.replay import CanaryFound, Divergence, replay
 from kvproto.trace.trace import Step, Trace
 
 
@@ -107,7 +107,8 @@ def test_unchanged_pages_are_shared_between_steps() -> None:
     """A long replay stores the pages once for each time they change."""
     result = replay(incident())
 
-    assert 5 + 1 + 1 + 1 == len({id(entry) for entry in result.pages}) + 1
+    # At the start, after two forward passes and after four landings.
+    assert 1 + 2 + 4 == len({id(entry) for entry in result.pages})
 
 
 def test_the_summary_is_json() -> None:
@@ -413,5 +414,3 @@ def test_what_if_runs_have_pages_for_every_step() -> None:
 
     assert 23 == len(result.pages)
     assert 15 == result.performed
-    assert driver.UNCHANGED == {}
-    assert served(0, 1, long=False)[0] == ("submit", 0, False)

@@ -149,6 +149,12 @@ def _template(dotted: str) -> str:
     return f"{head}[{{r}}]" + (f".{rest}" if rest else "")
 
 
+WORLDS = {
+    "small": {"Req": 2, "Slot": 2, "PPage": 2, "DPage": 3, "short_prompt": 1, "prefill_pool": 1},
+    "medium": {"Req": 3, "Slot": 2, "PPage": 3, "DPage": 3, "short_prompt": 1, "prefill_pool": 1},
+}
+
+
 def build(
     model: Any,
     preset: str,
@@ -161,8 +167,9 @@ def build(
     **switches: Any,
 ) -> Trace:
     """The trace of these calls, every one of which must be enabled."""
-    world = next(s for s in model.scopes if s.name == scope)
-    values: Mapping[str, Any] = {**world.values, **switches}
+    # Small worlds of their own: the samples do not move when the model's scopes do.
+    world = WORLDS.get(scope) or next(s.values for s in model.scopes if s.name == scope)
+    values: Mapping[str, Any] = {**world, **switches}
     sizes = {k: v for k, v in values.items() if k[0].isupper()}
     defaults = {k: p.default for k, p in model.params.parameters().items()}
     with use(Binding(sizes, values)):
