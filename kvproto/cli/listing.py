@@ -6,20 +6,24 @@ import inspect
 
 import click
 
-from kvproto.lang.bind import sorts_of
+from kvproto.lang.bind import choose, sorts_of
 from kvproto.lang.binding import Parameter
-from kvproto.lang.load import find, shipped_models
+from kvproto.lang.frontend.build import build
+from kvproto.lang.load import Target, find, shipped_models
 from kvproto.lang.model import InvariantMark, Model
+from kvproto.passes.footprint import footprint
 
 
 @click.command("list")
 @click.argument("targets", nargs=-1, metavar="[MODEL]...")
-def list_models(targets: tuple[str, ...]) -> None:
+@click.option("--actions", is_flag=True, help="Also every action: what it does, abstracts, reads and writes.")
+def list_models(targets: tuple[str, ...], actions: bool) -> None:
     """Models with their presets, scopes, parameters and properties."""
     for at, name in enumerate(targets or shipped_models()):
         if at:
             click.echo()
-        for line in lines(name, find(name).model):
+        target = find(name)
+        for line in lines(name, target.model) + (action_lines(target) if actions else []):
             click.echo(line)
 
 
@@ -35,6 +39,19 @@ def lines(name: str, model: Model) -> list[str]:
     if model.terminal is not None or model.deadlock:
         claims.append(("no_deadlock", "some action can happen, unless everything is done"))
     found += _section("properties", claims)
+    return found
+
+
+def action_lines(target: Target) -> list[str]:
+    """The actions under the target's preset, with their footprints."""
+    system = build(target.model, choose(target.model, preset=target.preset))
+    found = ["  actions"]
+    for action in system.actions:
+        mark = footprint(action)
+        found.append(f"    {action.machine}.{action.name}({', '.join(p.name for p in action.params)})   {action.loc}")
+        found.append(f"      {' '.join(action.doc.split())}")
+        rows = [("abstracts", action.cites), ("reads", mark.reads), ("writes", mark.writes)]
+        found += [f"      {title}: {', '.join(items)}" for title, items in rows if items]
     return found
 
 

@@ -28,12 +28,34 @@ class Writer:
         for _ in range(length):
             self.size += 1
             if depth < 3 and self.size < 60 and self.rng.random() < 0.15:
-                cond = self.read(items, known)
+                cond = self.read(items, known) if self.rng.random() < 0.3 else self.condition(items)
                 inner = self.rng.randrange(4), self.rng.randrange(3)
                 items.append(Branch(cond, *(self.block(known, depth + 1, n) for n in inner)))
             else:
                 self.item(items, known)
         return tuple(items)
+
+    def condition(self, items: list[Ins | Branch]) -> int:
+        """A register that is read once: leaf values compared with constants, as lowering writes conditions."""
+        terms: list[int] = []
+        for _ in range(self.rng.choice((1, 1, 2, 3))):
+            leaf = self.rng.randrange(len(self.leaves))
+            items.append(Ins(Op.LOAD, d=self.next, imm=leaf))
+            self.next += 1
+            if self.rng.random() < 0.7:
+                value = self.rng.randrange(-1, min(4, 1 << self.leaves[leaf].bits) + 1)
+                items.append(Ins(Op.EQI, d=self.next, a=self.next - 1, imm=value))
+                self.next += 1
+            terms.append(self.next - 1)
+            if len(terms) == 2:
+                items.append(Ins(Op.BAND, d=self.next, a=terms[0], b=terms[1]))
+                terms = [self.next]
+                self.next += 1
+        if self.rng.random() < 0.3:
+            items.append(Ins(Op.NOT, d=self.next, a=terms[0]))
+            terms = [self.next]
+            self.next += 1
+        return terms[0]
 
     def predicate(self) -> Block:
         """A block that ends in RET on every way."""
@@ -41,9 +63,9 @@ class Writer:
         items: list[Ins | Branch] = []
         for _ in range(self.rng.randrange(1, 6)):
             self.item(items, known)
-        early = self.read(items, known)
         if self.rng.random() < 0.5:
-            items.append(Branch(early, (Ins(Op.RET, a=self.read(items, known)),)))
+            value = self.read(items, known)
+            items.append(Branch(self.condition(items), (Ins(Op.RET, a=value),)))
         items.append(Ins(Op.RET, a=self.read(items, known)))
         return tuple(items)
 
@@ -130,7 +152,8 @@ class Writer:
             wanted = self.rng.randrange(limit) if self.rng.random() < 0.97 else limit << 64
             items.append(Ins(Op.TEST, a=leaf, imm=wanted))
         else:
-            items.append(Ins(Op.REQUIRE, a=self.read(items, known)))
+            cond = self.read(items, known) if self.rng.random() < 0.5 else self.condition(items)
+            items.append(Ins(Op.REQUIRE, a=cond))
 
     def compute(self, items: list[Ins | Branch], known: list[int]) -> None:
         """An operation that only computes."""

@@ -302,6 +302,43 @@ def test_thousands_of_registers_alive_at_once(make: Maker) -> None:
     agree(make, Program(1, one_word(40), (tuple(block),), (), None, 0), [3])
 
 
+LOADED = Ins(Op.LOAD, d=0, imm=0)
+CONDITIONS: dict[str, Block] = {
+    "value": (Ins(Op.LOAD, d=9, imm=0),),
+    "equal": (LOADED, Ins(Op.EQI, d=9, a=0, imm=2)),
+    "zero": (LOADED, Ins(Op.NOT, d=9, a=0)),
+    "not equal": (LOADED, Ins(Op.EQI, d=1, a=0, imm=2), Ins(Op.NOT, d=9, a=1)),
+    "both": (
+        *(LOADED, Ins(Op.EQI, d=1, a=0, imm=2)),
+        *(Ins(Op.LOAD, d=2, imm=1), Ins(Op.EQI, d=3, a=2, imm=1)),
+        Ins(Op.BAND, d=9, a=1, b=3),
+    ),
+    "less": (LOADED, Ins(Op.LTI, d=1, a=0, imm=2), Ins(Op.NOT, d=9, a=1)),
+}
+
+
+@pytest.mark.parametrize("make", TIERS)
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_conditions_decide_alike_wherever_they_stand(make: Maker, name: str) -> None:
+    """In front of a branch, a requirement or a check, at the head of an action or after a store, in a claim."""
+    condition = CONDITIONS[name]
+    yes, no = (Ins(Op.SETC, a=2, imm=1),), (Ins(Op.SETC, a=2, imm=2),)
+    late = Ins(Op.SETC, a=3, imm=1)
+    actions = (
+        (*condition, Branch(9, yes, no)),
+        (*condition, Branch(9, (), no)),
+        (late, *condition, Branch(9, yes)),
+        (*condition, Ins(Op.REQUIRE, a=9), late),
+        (late, *condition, Ins(Op.REQUIRE, a=9), *yes),
+        (*condition, Ins(Op.CHECK, a=9, imm=0), late),
+        adder(0, 4),
+        adder(1, 2),
+    )
+    claim = (*condition, Branch(9, (Ins(Op.RET, a=9),)), Ins(Op.LOAD, d=5, imm=2), Ins(Op.RET, a=5))
+
+    agree(make, Program(1, one_word(3, 1, 2, 1), actions, (claim,), None, 1), [0])
+
+
 @pytest.mark.parametrize("make", TIERS)
 @pytest.mark.parametrize("depth", [15, 39, 41, 120, 250])
 def test_deeply_nested_branches(make: Maker, depth: int) -> None:
@@ -404,6 +441,19 @@ def test_a_table_that_grows(make: Maker) -> None:
         assert digits == [actions.count(leaf) for leaf in range(3)]
         level = sum(begin <= number for begin in begins)
         assert len(actions) == level - 1
+
+
+@pytest.mark.parametrize("make", TIERS)
+def test_a_state_with_thousands_of_successors(make: Maker) -> None:
+    """One expansion outgrows the first table and several chunks of wide states."""
+    count = 5000
+    star = tuple((Ins(Op.TEST, a=0, imm=0), Ins(Op.SETC, a=0, imm=1 + number)) for number in range(count))
+    explorer = explored(make(Program(64, (Leaf(63, 0, 20),), star, (), None, 0)), [0], 1, 3)
+
+    assert (count + 1, count, 2) == (explorer.states(), explorer.transitions(), explorer.level())
+    assert [number << 63 * 64 for number in range(count + 1)] == [
+        explorer.packed(number) for number in range(count + 1)
+    ]
 
 
 @needs_c

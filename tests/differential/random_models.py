@@ -1,0 +1,171 @@
+"""Random models as text: a Hypothesis strategy.
+
+Types are drawn first and every expression is made for the type that is needed, so that the language accepts nearly
+every text.  A model is drawn with a *risk*: none, and nothing in it can fault; some, and indices, divisors, optionals
+and numbers may be wrong here and there.
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from random_expressions import boolean, condition
+from random_scope import Helper, Integers, Scope, World, size_of, text_of
+from random_statements import Lines, block, effect_helper, guard, indented, pure_helper, valued_helper
+
+from kvproto.ir.types import ArrayT, BoolT, EnumT, IntT, OptT, RecordT, ScalarT, SetT, SortT, Type
+
+MAX_SIZE = 1 << 13
+"""The state has at most so many values, so that most searches stay small."""
+
+HEAD = """\
+from enum import Enum
+
+from kvproto.lang import Array, Bool, Int, Machine, Model, Opt, Params, Record, Set, Sort
+from kvproto.lang import action, flag, init, invariant, number, require
+
+"""
+
+
+@st.composite
+def models(draw: st.DrawFn) -> str:
+    """The text of a random model."""
+    return write(lambda low, high: draw(st.integers(low, high)))
+
+
+def write(draw: Integers) -> str:
+    """The text of a model chosen by `draw`."""
+    world = World(draw)
+    world.risk = world.pick([0, 0, 0, 4, 12])
+    world.flag, world.number = world.chance(50), draw(0, 3)
+    world.sorts = [SortT(f"S{i}", draw(1, 3)) for i in range(draw(1, 3))]
+    world.enums = [EnumT(f"E{i}", ("P", "Q", "R")[: draw(2, 3)]) for i in range(draw(0, 2))]
+    types = _types(world)
+    helpers = [line for i in range(draw(0, 3)) for line in _helper(world, i)]
+    actions = [line for i in range(draw(1, 4)) for line in _action(world, i)]
+    inits = [line for i in range(draw(0, 2)) for line in _init(world, i)]
+    claims = [line for i in range(draw(0, 2)) for line in _claim(world, i)]
+    terminal = world.draw(0, 3)
+    end = ["", "deadlock=True, ", "terminal=terminal, ", "terminal=terminal, "][terminal]
+    if terminal >= 2:
+        scope = _scope(world)
+        claims += ["", "", "def terminal(s):", *indented(pure_helper(scope, BoolT()))]
+    model = ["", "", f'model = Model("random", "", state=State, parts=[__name__], {end}params=Config)']
+    return HEAD + "\n".join([*types, *helpers, *actions, *inits, *claims, *model]) + "\n"
+
+
+# --- types -----------------------------------------------------------------------------------------------
+
+
+def _types(world: World) -> Lines:
+    lines = [f'{s} = Sort("{s}", size={s.size})' for s in world.sorts]
+    lines += ["", "", "class Config(Params):", f'    flag = flag({world.flag}, "")', f'    number = number({world.number}, "")']
+    lines += ["", "", "cfg = Config()"]
+    for enum in world.enums:
+        members = [f"    {name} = {at}" for at, name in enumerate(enum.members)]
+        lines += ["", "", f"class {enum}(Enum):", *members]
+    world.records = []
+    for at in range(world.draw(0, 2)):
+        world.records.append(_record(world, f"R{at}", world.draw(1, 2), 24))
+    world.state = _record(world, "State", world.draw(2, 5), MAX_SIZE)
+    for record in [*world.records, world.state]:
+        lines += ["", "", f"class {record}(Record):", *(f"    {n}: {text_of(k)}" for n, k in record.fields)]
+    return [*lines, "", "", 'm = Machine("m", "")']
+
+
+def _record(world: World, name: str, fields: int, limit: int) -> RecordT:
+    """A record with at least one field, whose values are not too many."""
+    found: list[tuple[str, Type]] = []
+    size = 1
+    stem = name[0].lower() + name[1:] if name != "State" else "f"
+    for at in range(fields):
+        kind = _field(world)
+        if size * size_of(kind) > limit:
+            kind = BoolT()
+        if size * size_of(kind) <= limit:
+            found.append((f"{stem}_{at}", kind))
+            size *= size_of(kind)
+    return RecordT(name, tuple(found) or ((f"{stem}_0", BoolT()),))
+
+
+def _field(world: World) -> Type:
+    shape = world.draw(0, 9)
+    if shape <= 3:
+        return _leaf(world)
+    if shape <= 7 or not world.records:
+        return ArrayT(_index(world), world.pick([*world.records, *world.records]) if world.records and world.chance(50) else _leaf(world))
+    if shape == 8:
+        return world.pick(world.records)
+    return ArrayT(_index(world), ArrayT(_index(world), _leaf(world)))
+
+
+def _index(world: World) -> ScalarT:
+    low = world.draw(-1, 1)
+    return world.pick([*world.sorts, *world.sorts, *world.enums, IntT(low, low + world.draw(0, 2))])
+
+
+def _leaf(world: World) -> Type:
+    way = world.draw(0, 9)
+    if way <= 4:
+        return world.scalar()
+    inner = world.pick([*world.sorts, *world.sorts, *world.enums, world.integers(), BoolT()])
+    return OptT(inner) if way <= 7 else SetT(inner)
+
+
+# --- functions -------------------------------------------------------------------------------------------
+
+
+def _scope(world: World) -> Scope:
+    return Scope(world, {"s": world.state})
+
+
+def _parameters(scope: Scope, most: int) -> str:
+    text = ""
+    for _ in range(scope.world.draw(0, most)):
+        kind = scope.world.scalar()
+        name = scope.fresh("p")
+        scope.values[name] = kind
+        text += f", {name}: {text_of(kind)}"
+    return text
+
+
+def _helper(world: World, number: int) -> Lines:
+    scope = _scope(world)
+    options = [OptT(s) for s in world.sorts]
+    kinds: list[Type] = [BoolT(), IntT(), *world.sorts, *world.enums, *options]
+    params = tuple(world.pick(kinds) for _ in range(world.draw(0, 2)))
+    names = [scope.fresh("p") for _ in params]
+    scope.values.update(zip(names, params, strict=True))
+    way = world.draw(0, 3)
+    result = None if way == 0 else world.pick([BoolT(), IntT(), *world.sorts, *world.enums, *options])
+    if result is None:
+        body = effect_helper(scope)
+    else:
+        body = valued_helper(scope, result) if way == 1 else pure_helper(scope, result)
+    world.helpers.append(Helper(f"h{number}", params, result, effects=way <= 1))
+    return ["", "", f"def h{number}(s{''.join(', ' + n for n in names)}):", *indented(body)]
+
+
+def _action(world: World, number: int) -> Lines:
+    scope = _scope(world)
+    params = _parameters(scope, 2)
+    lines = [guard(scope) for _ in range(world.draw(0, 2))]
+    scope.early = True
+    lines += block(scope, 4)
+    return ["", "", "@action(m)", f"def a{number}(s{params}):", *indented(lines)]
+
+
+def _init(world: World, number: int) -> Lines:
+    scope = _scope(world)
+    params = _parameters(scope, 2)
+    return ["", "", "@init", f"def i{number}(s{params}):", *indented(block(scope, 3))]
+
+
+def _claim(world: World, number: int) -> Lines:
+    scope = _scope(world)
+    head = ["", "", '@invariant("")', f"def c{number}(s):"]
+    if world.chance(30):
+        return [*head, *indented(pure_helper(scope, BoolT()))]
+    return [*head, f"    return {boolean(scope, 3)}"]
+
+
+__all__ = ["condition", "models", "write"]
