@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kvproto.ir.nodes import (
-    Action,
     Assign,
     Binary,
     Cond,
@@ -32,19 +31,16 @@ class Broken(AssertionError):
 
 def verify(system: System) -> System:
     """The system itself, if it obeys the rules; raises Broken otherwise."""
-    for action in (*system.actions, *system.inits):
-        names = {p.name for p in action.params}
-        _Rules(system, _where(action)).block(action.body, names)
+    bodies = [(a.name, a.params, a.body) for a in system.actions]
+    bodies += [(i.name, i.params, i.body) for i in system.inits]
+    for name, params, body in bodies:
+        _Rules(system, name).block(body, {p.name for p in params})
     for claim in system.claims:
         if claim.cond is not None:
             rules = _Rules(system, claim.name)
             rules.wants(isinstance(claim.cond.type, BoolT), claim.cond, "a claim is a condition")
             rules.expr(claim.cond, set())
     return system
-
-
-def _where(action: object) -> str:
-    return action.name if isinstance(action, Action) else str(getattr(action, "name", "?"))
 
 
 def _alike(one: Type, other: Type) -> bool:

@@ -53,7 +53,7 @@ def index(scope: Scope, kind: ScalarT, depth: int) -> str:
         options = scope.names(lambda k: k == OptT(kind))
         if options and world.chance(40):
             return world.pick(options)
-        return number(scope, min(depth, 1))
+        return f"{number(scope, min(depth, 1))} - {world.draw(0, 1)}"
     if isinstance(kind, SortT):
         return element(scope, kind, min(depth, 1))
     if isinstance(kind, IntT):
@@ -206,7 +206,9 @@ def comparison(scope: Scope, depth: int) -> str:
 
     def alike() -> str:
         kind = world.pick([*world.sorts, *world.enums])
-        op = world.pick(["==", "!=", *(["<", ">="] if isinstance(kind, SortT) else [])])
+        if isinstance(kind, SortT) and world.chance(40):
+            return f"{argument(scope, kind, depth - 1)} {world.pick(['<', '>='])} {argument(scope, kind, depth - 1)}"
+        op = world.pick(["==", "!="])
         return f"{expression(scope, kind, depth - 1)} {op} {expression(scope, kind, depth - 1)}"
 
     def among() -> str:
@@ -392,14 +394,15 @@ def optional(scope: Scope, kind: OptT, depth: int) -> str:
     simple: list[Make] = [lambda: "None", *reads(scope, same(kind), depth) * 2]
     simple += [lambda: expression(scope, kind.inner, depth)] * 2
     nested: list[Make] = [lambda: expression(scope, kind.inner, depth)]
-    if not isinstance(kind.inner, IntT):
+    if isinstance(kind.inner, IntT):  # alternatives would have to agree in their bounds
+        return choose(scope, simple, nested, depth)
 
-        def first() -> str:
-            inside, name = bound(scope, kind.inner)
-            where = "(False, True)" if isinstance(kind.inner, BoolT) else str(kind.inner)
-            return f"next(({name} for {name} in {where} if {condition(inside, depth - 1)}), None)"
+    def first() -> str:
+        inside, name = bound(scope, kind.inner)
+        where = "(False, True)" if isinstance(kind.inner, BoolT) else str(kind.inner)
+        return f"next(({name} for {name} in {where} if {condition(inside, depth - 1)}), None)"
 
-        nested += [first, first]
+    nested += [first, first]
     nested.append(lambda: f"({expression(scope, kind, depth - 1)} if {condition(scope, depth - 1)} else None)")
     return choose(scope, simple, [*nested, *calls(scope, kind, depth)], depth)
 

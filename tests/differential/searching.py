@@ -107,7 +107,7 @@ def reported(searched: Searched) -> Report:
     return {
         "states": searched.states,
         "transitions": explorer.transitions(),
-        "depth": explorer.level(),
+        "depth": explorer.level() if searched.states else 0,
         "fired": fired,
         "violated": violated,
         "violating": explorer.violating_states(),
