@@ -1,5 +1,6 @@
 """What a model author imports."""
 
+from kvproto.lang.bind import world
 from kvproto.lang.binding import Params, choice, flag, number
 from kvproto.lang.model import Flights, Machine, Model, Pool, Preset, Scope, action, init, invariant
 from kvproto.lang.native import NotEnabled, Record, require, step
@@ -29,4 +30,5 @@ __all__ = [
     "number",
     "require",
     "step",
+    "world",
 ]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NoReturn, TypeVar
 
 from kvproto.diagnostics import KvError, did_you_mean
-from kvproto.lang.binding import Binding, Choice, Flag, Number, Parameter
-from kvproto.lang.model import Model, Preset, Scope
+from kvproto.lang.binding import Binding, Choice, Flag, Number, Parameter, use
+from kvproto.lang.model import InitMark, Model, Preset, Scope
 from kvproto.lang.native import Record, field_types
 from kvproto.lang.sorts import Array, Opt, Set, Sort
 
@@ -99,6 +101,30 @@ def choose(
                 _unknown(model, name, where, [*parameters, *sorts])
     _all_sized(model, sorts, sizes)
     return Chosen(picked.name if picked else "", sized.name if sized else "", Binding(sizes, values))
+
+
+@contextmanager
+def world(
+    model: Model, *, preset: str | None = None, scope: str | None = None, **sets: Any
+) -> Iterator[Any]:
+    """A model in plain Python: sizes and parameters are in force inside the `with` block, which gets a first state.
+
+    >>> from kvproto.lang import step
+    >>> from kvproto.shipped.models import kv_transfer
+    >>> with world(kv_transfer.model, preset="safe", scope="S") as s:
+    ...     step(kv_transfer.reserve, s, 0).owner
+    [0, 0, None, None, None, None]
+
+    The state is the zero state, after the init function if there is exactly one and it takes no parameters; with other
+    init functions call them with `step` as well.
+    """
+    chosen = choose(model, preset=preset, scope=scope, sets=sets)
+    with use(chosen.binding):
+        state: Any = model.state()
+        inits = [fn for fn, _ in model.marked(InitMark)]
+        if len(inits) == 1 and len(inspect.signature(inits[0]).parameters) == 1:
+            inits[0](state)
+        yield state
 
 
 def _default_scope(model: Model, preset: Preset | None) -> str | None:

@@ -23,8 +23,11 @@ def replay(trace: Trace, *, overrides: Overrides = UNCHANGED, xp: Any = "numpy")
     Without `overrides` the implementation's state is compared with the model's at the start and after every step; the
     first difference, or the first step that the implementation refuses, ends the replay as a divergence.  With sizes
     or switches overridden the same schedule is tried as a what-if: refused steps are recorded and skipped, and
-    nothing is compared.  A counterexample ends where the property breaks; afterwards decode comes to the end of what it is
-    generating, so that the answers are there (`settled`).  `xp` names the array namespace.  A trace that is none of the model's raises `KvError`.
+    nothing is compared.
+
+    A counterexample ends where the property breaks; afterwards decode comes to the end of what it is generating, so
+    that the answers are there (`settled`).  `xp` names the array namespace.  A trace that is none of the model's
+    raises `KvError`.
     """
     changed = _changed(trace, overrides)
     run = adapters.start(trace.model, {**trace.parameters, **changed}, xp)

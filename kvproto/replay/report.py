@@ -49,8 +49,7 @@ def _verdict(result: ReplayResult) -> str:
     if result.overrides:
         changes = ", ".join(f"{name}={json.dumps(value)}" for name, value in result.overrides.items())
         return (
-            f"what if {changes}: {result.performed} steps of the same schedule performed, "
-            f"{len(result.blocked)} blocked"
+            f"what if {changes}: {result.performed} steps of the same schedule performed, {len(result.blocked)} blocked"
         )
     if result.divergence is not None:
         return f"the implementation diverges from the model: {result.divergence}"

@@ -103,7 +103,8 @@ class ReplayResult:
 
     `performed` is the number of steps that the implementation performed.  `pages` has one entry for the initial state
     and one after each step, blocked ones included.  `overrides` are the switches and sizes that differ from the
-    trace's; `settled` are events after the trace that brought answers to their end; with any of them the states are not compared and `divergence` is None.
+    trace's; with any of them the states are not compared and `divergence` is None.  `settled` are events after the
+    trace that brought answers to their end; `pages` has no entries for them.
     """
 
     model: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from random_scope import Pieces, Scope, is_int, same
 
@@ -49,6 +50,9 @@ def written(scope: Scope, pieces: Pieces, depth: int) -> str:
 def index(scope: Scope, kind: ScalarT, depth: int) -> str:
     """An index of an array over `kind`."""
     world = scope.world
+    if depth < 0:
+        names = scope.names(same(kind))
+        return world.pick([*names, *names, literal(scope, kind)])
     if isinstance(kind, SortT) and world.risky():
         options = scope.names(lambda k: k == OptT(kind))
         if options and world.chance(40):
@@ -57,21 +61,17 @@ def index(scope: Scope, kind: ScalarT, depth: int) -> str:
     if isinstance(kind, SortT):
         return element(scope, kind, min(depth, 1))
     if isinstance(kind, IntT):
-        return fitting(scope, kind, min(depth, 1))
+        return f"{number(scope, min(depth, 1))} - 0" if world.risky() else fitting(replace(scope, world=replace(world, risk=0)), kind, min(depth, 1))
     return expression(scope, kind, min(depth, 1))
 
 
 def reads(scope: Scope, wanted: Callable[[Type], bool], depth: int) -> list[Make]:
     """Ways to read something of a wanted type: locals, and parts of the state."""
     found: list[Make] = [lambda n=n: n for n in scope.names(wanted)]  # type: ignore[misc]
-    spots = [p for p, _ in scope.places(wanted) if depth > 0 or len(p) == 1 or _plain(scope, p)]
+    spots = [p for p, _ in scope.places(wanted) if depth >= 0 or len(p) == 1]
     if spots:
         found += [lambda: written(scope, scope.world.pick(spots), depth - 1)] * 3
     return found
-
-
-def _plain(scope: Scope, pieces: Pieces) -> bool:
-    return all(isinstance(p, str) or scope.names(same(p)) for p in pieces)
 
 
 def unwraps(scope: Scope, inner: ScalarT, depth: int) -> list[Make]:
@@ -127,7 +127,8 @@ def domain(scope: Scope, depth: int, *, ordered: bool = True) -> tuple[str, Scal
         return written(scope, pieces, depth - 1), found.element
     if not ordered:
         sort = world.pick(world.sorts)
-        return f"({collection(scope, SetT(sort), depth - 1)})", sort
+        inside, name = bound(scope, sort)
+        return f"{{{name} for {name} in {sort} if {condition(inside, depth - 1)}}}", sort
     return world.pick(ways)
 
 
@@ -173,7 +174,8 @@ def boolean(scope: Scope, depth: int) -> str:
     world = scope.world
     simple = reads(scope, same(BoolT()), depth)
     simple += [lambda: comparison(scope, depth)] * 4
-    simple += [lambda: world.pick(["True", "False", "cfg.flag"])]
+    if world.chance(10):
+        simple.append(lambda: world.pick(["True", "False", "cfg.flag"]))
 
     def both(word: str) -> Make:
         return lambda: f"({boolean(scope, depth - 1)} {word} {boolean(scope, depth - 1)})"
@@ -204,17 +206,24 @@ def comparison(scope: Scope, depth: int) -> str:
         text = f"{number(scope, depth - 1)} {op} {number(scope, depth - 1)}"
         return f"{text} {world.pick(['<', '<=', '=='])} {number(scope, depth - 1)}" if world.chance(10) else text
 
+    kinds: list[SortT | EnumT] = [*world.sorts, *world.enums]
+    kinds = [k for k in kinds if reads(scope, same(k), depth - 1)] or kinds
+
+    def subject(kind: SortT | EnumT) -> str:
+        known = reads(scope, same(kind), depth - 1)
+        return world.pick(known)() if known else expression(scope, kind, depth - 1)
+
     def alike() -> str:
-        kind = world.pick([*world.sorts, *world.enums])
+        kind = world.pick(kinds)
         if isinstance(kind, SortT) and world.chance(40):
             return f"{argument(scope, kind, depth - 1)} {world.pick(['<', '>='])} {argument(scope, kind, depth - 1)}"
         op = world.pick(["==", "!="])
-        return f"{expression(scope, kind, depth - 1)} {op} {expression(scope, kind, depth - 1)}"
+        return f"{subject(kind)} {op} {expression(scope, kind, depth - 1)}"
 
     def among() -> str:
-        kind = world.pick([*world.sorts, *world.enums])
+        kind = world.pick(kinds)
         items = ", ".join(literal(scope, kind) for _ in range(world.draw(1, 3)))
-        return f"{expression(scope, kind, depth - 1)} {world.pick(['in', 'not in'])} ({items},)"
+        return f"{subject(kind)} {world.pick(['in', 'not in'])} ({items},)"
 
     ways: list[Make] = [numbers, alike, among, *_optional_tests(scope, depth), *_set_tests(scope, depth)]
     return f"({world.pick(ways)()})"
@@ -259,6 +268,8 @@ def _set_tests(scope: Scope, depth: int) -> list[Make]:
         place = written(scope, pieces, depth - 1)
         item = number(scope, depth - 1) if is_int(kind.element) else expression(scope, kind.element, depth - 1)
         other = collection(scope, kind, depth - 1)
+        if is_int(kind.element):
+            item += " + 0"
         return world.pick([f"{item} in {place}", f"{item} not in {place}", f"{place} {world.pick(['<=', '==', '<'])} {other}"])
 
     return [tested, tested]
@@ -287,7 +298,7 @@ def fitting(scope: Scope, kind: IntT, depth: int) -> str:
 def number(scope: Scope, depth: int) -> str:
     """Any number."""
     world = scope.world
-    simple = [lambda: str(world.draw(-2, 3)), *reads(scope, is_int, depth), lambda: "cfg.number"]
+    simple = [*reads(scope, is_int, depth) * 2, lambda: str(world.draw(-2, 3)), lambda: "cfg.number"]
 
     def arithmetic() -> str:
         op = world.pick(["+", "-", "*"])
@@ -304,13 +315,13 @@ def number(scope: Scope, depth: int) -> str:
 
     def extreme() -> str:
         text, inside = clauses(scope, depth - 1, ordered=False)
-        default = "" if world.risky() else f", default={number(scope, 0)}"
+        default = "" if world.risky() else f", default={world.draw(-2, 3)}"
         body = f"({number(inside, depth - 1)}{text})" if default else f"{number(inside, depth - 1)}{text}"
         return f"{world.pick(['min', 'max'])}({body}{default})"
 
     def first() -> str:
         text, inside = clauses(scope, depth - 1)
-        return f"next(({number(inside, depth - 1)}{text}), {number(scope, 0)})"
+        return f"next(({number(inside, depth - 1)}{text}), {world.draw(-2, 3)})"
 
     def counted() -> str:
         sets = reads(scope, lambda k: isinstance(k, SetT), depth)
@@ -356,7 +367,7 @@ def literal(scope: Scope, kind: ScalarT) -> str:
 def element(scope: Scope, kind: SortT, depth: int) -> str:
     """An element of a sort."""
     world = scope.world
-    simple = [lambda: literal(scope, kind), *reads(scope, same(kind), depth) * 2, *unwraps(scope, kind, depth)]
+    simple = [lambda: literal(scope, kind), *reads(scope, same(kind), depth) * 3, *unwraps(scope, kind, depth)]
 
     def first() -> str:
         inside, name = bound(scope, kind)
@@ -365,9 +376,7 @@ def element(scope: Scope, kind: SortT, depth: int) -> str:
         return f"next(({name} for {name} in {kind} if {condition(inside, depth - 1)}), {default})"
 
     def conditional() -> str:
-        known = scope.names(same(kind))
-        one = world.pick(known) if known else literal(scope, kind)
-        return f"({one} if {condition(scope, depth - 1)} else {element(scope, kind, depth - 1)})"
+        return f"({argument(scope, kind, 0)} if {condition(scope, depth - 1)} else {element(scope, kind, depth - 1)})"
 
     return choose(scope, simple, [first, conditional, *calls(scope, kind, depth)], depth)
 
@@ -375,7 +384,7 @@ def element(scope: Scope, kind: SortT, depth: int) -> str:
 def member(scope: Scope, kind: EnumT, depth: int) -> str:
     """A member of an enumeration."""
     world = scope.world
-    simple = [lambda: literal(scope, kind), *reads(scope, same(kind), depth) * 2, *unwraps(scope, kind, depth)]
+    simple = [lambda: literal(scope, kind), *reads(scope, same(kind), depth) * 3, *unwraps(scope, kind, depth)]
 
     def first() -> str:
         inside, name = bound(scope, kind)

@@ -7,14 +7,16 @@ and numbers may be wrong here and there.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 from random_expressions import boolean, condition
-from random_scope import Helper, Integers, Scope, World, size_of, text_of
-from random_statements import Lines, block, effect_helper, guard, indented, pure_helper, valued_helper
+from random_scope import Helper, Integers, Scope, World, is_leaf, size_of, text_of
+from random_statements import Lines, block, effect_helper, guard, indented, pure_helper, store, valued_helper
 
 from kvproto.ir.types import ArrayT, BoolT, EnumT, IntT, OptT, RecordT, ScalarT, SetT, SortT, Type
 
-MAX_SIZE = 1 << 13
+MAX_SIZE = 1 << 12
 """The state has at most so many values, so that most searches stay small."""
 
 HEAD = """\
@@ -37,11 +39,12 @@ def write(draw: Integers) -> str:
     world = World(draw)
     world.risk = world.pick([0, 0, 0, 4, 12])
     world.flag, world.number = world.chance(50), draw(0, 3)
-    world.sorts = [SortT(f"S{i}", draw(1, 3)) for i in range(draw(1, 3))]
+    world.sorts = [SortT(f"S{i}", world.pick([2, 3, 2, 1])) for i in range(draw(1, 3))]
     world.enums = [EnumT(f"E{i}", ("P", "Q", "R")[: draw(2, 3)]) for i in range(draw(0, 2))]
     types = _types(world)
     helpers = [line for i in range(draw(0, 3)) for line in _helper(world, i)]
     actions = [line for i in range(draw(1, 4)) for line in _action(world, i)]
+    actions += [line for i in range(draw(1, 4)) for line in _spread(world, i)]
     inits = [line for i in range(draw(0, 2)) for line in _init(world, i)]
     claims = [line for i in range(draw(0, 2)) for line in _claim(world, i)]
     terminal = world.draw(0, 3)
@@ -66,7 +69,7 @@ def _types(world: World) -> Lines:
     world.records = []
     for at in range(world.draw(0, 2)):
         world.records.append(_record(world, f"R{at}", world.draw(1, 2), 24))
-    world.state = _record(world, "State", world.draw(2, 5), MAX_SIZE)
+    world.state = _record(world, "State", world.draw(3, 7), MAX_SIZE)
     for record in [*world.records, world.state]:
         lines += ["", "", f"class {record}(Record):", *(f"    {n}: {text_of(k)}" for n, k in record.fields)]
     return [*lines, "", "", 'm = Machine("m", "")']
@@ -121,7 +124,7 @@ def _scope(world: World) -> Scope:
 def _parameters(scope: Scope, most: int) -> str:
     text = ""
     for _ in range(scope.world.draw(0, most)):
-        kind = scope.world.scalar()
+        kind = scope.world.pick([scope.world.pick(scope.world.sorts), scope.world.scalar()])
         name = scope.fresh("p")
         scope.values[name] = kind
         text += f", {name}: {text_of(kind)}"
@@ -148,14 +151,44 @@ def _helper(world: World, number: int) -> Lines:
 def _action(world: World, number: int) -> Lines:
     scope = _scope(world)
     params = _parameters(scope, 2)
-    lines = [guard(scope) for _ in range(world.draw(0, 2))]
+    lines = [guard(scope) for _ in range(world.pick([0, 1, 1, 2]))]
     scope.early = True
-    lines += block(scope, 4)
+    lines += [line for _ in range(world.draw(1, 2)) for line in store(scope)]
+    if world.chance(75):
+        lines += block(scope, 3)
     return ["", "", "@action(m)", f"def a{number}(s{params}):", *indented(lines)]
 
 
-def _init(world: World, number: int) -> Lines:
+def _spread(world: World, number: int) -> Lines:
+    """An action that stores whatever its parameters say, so that there is more than a handful of states."""
     scope = _scope(world)
+    pieces, kind = world.pick(scope.places(is_leaf))
+    params, place = "", ""
+
+    def parameter(of: ScalarT) -> str:
+        nonlocal params
+        name = scope.fresh("p")
+        scope.values[name] = of
+        params += f", {name}: {text_of(of)}"
+        return name
+
+    for piece in pieces:
+        place += piece if isinstance(piece, str) else parameter(piece)
+    match kind:
+        case SetT(element):
+            line = f"{place}.{world.pick(['add', 'discard', 'add'])}({parameter(element)})"
+        case OptT(inner):
+            line = f"{place} = {parameter(inner)}" if world.chance(70) else f"{place} = None"
+        case _:
+            line = f"{place} = {parameter(kind)}"  # type: ignore[arg-type]
+    guards = [guard(scope)] if world.chance(50) else []
+    return ["", "", "@action(m)", f"def b{number}(s{params}):", *indented([*guards, line])]
+
+
+def _init(world: World, number: int) -> Lines:
+    world = replace(world, risk=0)
+    scope = _scope(world)
+    scope.guards = False
     params = _parameters(scope, 2)
     return ["", "", "@init", f"def i{number}(s{params}):", *indented(block(scope, 3))]
 

@@ -93,6 +93,8 @@ class Scope:
     loops: int = 0
     early: bool = False
     """A bare `return` may stand here."""
+    guards: bool = True
+    """`require` and `assert` may stand here."""
     depth: int = 0
 
     def inner(self) -> Scope:

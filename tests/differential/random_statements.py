@@ -49,9 +49,9 @@ def statement(scope: Scope) -> Lines:
     ways += [lambda: reassigned(scope)] * 3
     ways += [lambda: mutated(scope)] * 2
     ways += [lambda: alias(scope), lambda: copied(scope), lambda: helped(scope), lambda: helped(scope)]
-    if world.chance(12):
+    if scope.guards and world.chance(5):
         return [f"require({condition(scope, 1)})"]
-    if world.chance(6):
+    if scope.guards and world.chance(5):
         return [f"assert {condition(scope, 1)}"]
     if scope.depth < 3:
         ways += [lambda: branches(scope)] * 5
@@ -67,7 +67,10 @@ def statement(scope: Scope) -> Lines:
 def store(scope: Scope) -> Lines:
     """Something new in a variable of the state."""
     pieces, kind = scope.world.pick(scope.places(is_leaf))
-    return [f"{written(scope, pieces, 1)} = {expression(scope, kind)}"]
+    depth = scope.world.draw(0, 2)
+    if isinstance(kind, IntT | BoolT | EnumT) and scope.world.chance(40):
+        return [f"{written(scope, pieces, 0)} = {literal(scope, kind)}"]
+    return [f"{written(scope, pieces, 1)} = {expression(scope, kind, depth)}"]
 
 
 def augmented(scope: Scope) -> Lines:
@@ -223,10 +226,10 @@ def loop(scope: Scope) -> Lines:
     inner.loops += 1
     name = scope.fresh("x")
     inner.values[name] = kind
+    test = condition(inner, 1)
     body = block(inner, 3)
     if world.chance(40):
-        guarded = [f"if {condition(inner, 1)}:", *indented(body)]
-        body = guarded
+        body = [f"if {test}:", *indented(body)]
     return [*before, f"for {name} in {where}:", *indented(body)]
 
 
@@ -292,7 +295,7 @@ def result(scope: Scope, kind: Type) -> str:
 
 def guard(scope: Scope) -> str:
     """A guard of an action."""
-    return f"require({condition(scope, 2)})"
+    return f"require({condition(scope, scope.world.draw(0, 2))})"
 
 
 __all__ = ["Make", "block", "effect_helper", "element", "guard", "indented", "pure_helper", "same", "valued_helper"]

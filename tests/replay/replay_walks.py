@@ -8,20 +8,19 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from typing import Any
 
+from kvproto.shipped.models import sglang
+from kvproto.shipped.models.sglang.state import Config
+
 from kvproto.lang.binding import Binding, use
 from kvproto.lang.model import ActionMark
 from kvproto.lang.native import Members, Record, domain, field_types, step
 from kvproto.lang.sorts import Array, Opt, Set, Sort
 from kvproto.replay.sglang import ENVIRONMENT
-from kvproto.shipped.models import sglang
-from kvproto.shipped.models.sglang.state import Config
 from kvproto.trace.trace import State, Step, Trace, Value
 
 SORTS = ("Req", "Slot", "PPage", "DPage")
 ACTIONS: dict[str, Callable[..., None]] = {fn.__name__: fn for fn, _ in sglang.model.marked(ActionMark)}
-SWITCHES = [
-    name for name, p in Config.parameters().items() if isinstance(p.default, bool) and name not in ENVIRONMENT
-]
+SWITCHES = [name for name, p in Config.parameters().items() if isinstance(p.default, bool) and name not in ENVIRONMENT]
 SCOPES = ("small", "medium", "incident")
 
 EAGERNESS = {

@@ -61,6 +61,7 @@ def assert_agrees(trace: Trace) -> None:
         assert known == result.divergence.step
 
 
+@pytest.mark.slow
 def test_random_walks_agree_on_all_variables() -> None:
     """Thousands of steps, with random switches and in all sizes; every action and every switch takes part."""
     seen: Counter[str] = Counter()
@@ -91,7 +92,7 @@ def test_the_implementation_has_the_actions_and_switches_of_the_model() -> None:
 sizes = st.integers(1, 4)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(st.integers(0, 2**32), sizes, sizes, sizes, sizes, sizes)
 def test_other_sizes_agree_too(seed: int, slots: int, short: int, large: int, pool: int, decode: int) -> None:
     """Sizes that no scope has, pools smaller than prompts included."""
@@ -164,7 +165,7 @@ def walks_with(name: str) -> Iterator[Trace]:
 def test_each_switch_matters_to_the_comparison(name: str) -> None:
     """Agreement means something: with one switch the other way round the two come apart."""
     if name == "larger_pool":
-        assert flipped(misplaced(), name)
+        assert flipped(misplaced(prefill_pool=1), name)
     elif name in ("checksum", "carried_tags"):
         assert flipped(incident(), name)
     else:

@@ -111,6 +111,29 @@ def test_unchanged_pages_are_shared_between_steps() -> None:
     assert 1 + 2 + 4 == len({id(entry) for entry in result.pages})
 
 
+def test_a_trace_that_ends_at_the_read_is_followed_by_the_answer() -> None:
+    """The shortest counterexamples end where the property breaks; what decode generates is then brought to its end."""
+    trace = incident()
+    result = replay(replace(trace, steps=trace.steps[:-1]))
+
+    assert result.agrees
+    assert ("finish(B)",) == result.settled
+    assert 21 == result.performed == len(result.pages) - 1
+    assert 200 == result.answers["B"].status
+    assert result.canaries == replay(trace).canaries
+
+
+def test_after_a_divergence_nothing_more_is_done() -> None:
+    """What would follow from a state that is wrong says nothing."""
+    trace = incident()
+    last = replace(trace.steps[-2], delta={"stray": (False, True)})
+    result = replay(replace(trace, steps=(*trace.steps[:-2], last)))
+
+    assert result.divergence is not None
+    assert () == result.settled
+    assert None is result.answers["B"].status
+
+
 def test_the_summary_is_json() -> None:
     """The summary goes into the `replay` field of a trace file."""
     summary = replay(incident()).summary()
@@ -197,7 +220,8 @@ def attend_first_page(arrays: Any, keys: Any, values: Any, table: tuple[int, ...
 def aborted_in_flight() -> Trace:
     """A request aborted on prefill while its write is in flight."""
     steps = [(name, 0) for name in ("prealloc", "admit", "forward", "post", "disconnect", "abort_on_prefill")]
-    return Walk(parameters("small")).follow(("submit", 0, False), *steps, ("land", 0, 0), ("drain", 0)).trace()
+    walk = Walk(parameters("small", short_prompt=1))
+    return walk.follow(("submit", 0, False), *steps, ("land", 0, 0), ("drain", 0)).trace()
 
 
 @pytest.mark.parametrize(

@@ -60,17 +60,26 @@ def test_a_divergence_is_said_first() -> None:
 
 
 def test_a_counterexample_that_ends_before_the_answer_shows_what_was_read() -> None:
-    """The shortest counterexamples end at the read; nobody has been answered yet."""
+    """The shortest counterexamples end at the read; the report says that the answer came afterwards."""
     trace = incident()
     report = text(replay(replace(trace, steps=trace.steps[:-1])))
 
-    assert "request B: waiting, prompt_tokens 128\n  read by decode, pass 1\n  page  0 |Ⓑ" in report
+    assert "after each of 21 steps\nafter the trace decode went on to the answer: finish(B)\n" in report
+    assert report.endswith(INCIDENT.partition("\n")[2])
+
+
+def test_what_is_read_for_a_client_that_is_gone_is_no_answer() -> None:
+    """It is shown all the same, and said to be read only."""
+    walk = Walk(parameters("incident")).follow(*served(0, 3, long=False), *served(1, 1, long=True)[:-1])
+    report = text(replay(walk.follow(("disconnect", 1)).trace()))
+
+    assert "request B: gone, prompt_tokens 128\n  read by decode, pass 1\n  page  0 |Ⓑ" in report
     assert "decode has read, for request B, A's canary (pages 1, 2): text that A wrote" in report
 
 
 def test_reads_that_differ_are_all_shown() -> None:
     """A page that is overwritten between two reads shows in the second."""
-    walk = Walk(parameters("small", DPage=1, larger_pool=True))
+    walk = Walk(parameters("small", Slot=2, PPage=2, DPage=1, short_prompt=1, larger_pool=True))
     steps = [(name, 0) for name in ("prealloc", "admit", "forward", "post", "disconnect", "abort_on_decode")]
     walk.follow(("submit", 0, False), *steps, *served(1, 1, long=False)[:-1])
     walk.follow(("land", 0, 0), ("attend", 1), ("attend", 1), ("finish", 1))

@@ -1,0 +1,171 @@
+"""Both readings of a model side by side: the front end with the evaluator, and plain Python."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from kvproto.diagnostics import KvError
+from kvproto.engine.evaluate import Args, Fault, Machine, State, choices
+from kvproto.ir.nodes import Claim, Param, System
+from kvproto.ir.types import EnumT
+from kvproto.lang import step
+from kvproto.lang.bind import choose
+from kvproto.lang.binding import use
+from kvproto.lang.frontend.build import build
+from kvproto.lang.load import find
+from kvproto.lang.model import ActionMark, InitMark, InvariantMark, Model
+from kvproto.lang.native import Cells, Record, field_types
+from kvproto.lang.sorts import Array, Opt, Set
+
+HEADER = """
+from enum import Enum, auto
+from kvproto.lang import *
+
+Req = Sort("Req", size=2)
+Page = Sort("Page", size=3)
+m = Machine("m")
+"""
+FOOTER = """
+model = Model("small", "one feature", state=State, parts=[__name__])
+"""
+
+
+def agree(folder: Path, text: str, *, header: str = HEADER, footer: str = FOOTER) -> int:
+    """Check that both readings of a model agree in every reachable state; gives the number of states."""
+    file = folder / "model.py"
+    file.write_text(header + text + footer)
+    model = find(str(file)).model
+    chosen = choose(model)
+    with use(chosen.binding):
+        return _Pair(model, build(model, chosen)).walk()
+
+
+class _Pair:
+    def __init__(self, model: Model, system: System) -> None:
+        self.model = model
+        self.system = system
+        self.machine = Machine(system)
+
+    def walk(self) -> int:
+        initial = list(self.machine.initial())
+        assert initial == list(dict.fromkeys(self.native_initial()))
+        seen, work = set(initial), list(initial)
+        while work:
+            state = work.pop()
+            self.claims(state)
+            for after in self.steps(state):
+                if after not in seen:
+                    seen.add(after)
+                    work.append(after)
+        return len(seen)
+
+    def native_initial(self) -> Iterator[State]:
+        marked = self.model.marked(InitMark)
+        if not marked:
+            yield self.flat(self.model.state())
+        for (fn, _), init in zip(marked, self.system.inits, strict=True):
+            for args in choices(init.params):
+                after = step(fn, self.model.state(), *self.given(fn, init.params, args))
+                if after is not None:
+                    yield self.flat(after)
+
+    def claims(self, state: State) -> None:
+        by_name = {fn.__name__: fn for fn, _ in self.model.marked(InvariantMark)}
+        for claim in self.system.claims:
+            if claim.kind == "invariant":
+                self.claim(claim, by_name[claim.name], state)
+
+    def claim(self, claim: Claim, fn: Any, state: State) -> None:
+        assert claim.cond is not None
+        try:
+            ours: object = self.machine.holds(claim.cond, state)
+        except Fault:
+            ours = "fault"
+        try:
+            native: object = bool(fn(self.record(state)))
+        except (ValueError, IndexError, TypeError, ZeroDivisionError):
+            native = "fault"
+        assert ours == native, (claim.name, state, ours, native)
+
+    def steps(self, state: State) -> Iterator[State]:
+        for (fn, _), action in zip(self.model.marked(ActionMark), self.system.actions, strict=True):
+            for args in choices(action.params):
+                ours = self.ours(action.params, action.body, state, args)
+                native = self.native(fn, action.params, state, args)
+                assert ours == native, (action.name, args, state, ours, native)
+                if isinstance(ours, tuple):
+                    yield ours
+
+    def ours(self, params: tuple[Param, ...], body: Any, state: State, args: Args) -> State | str | None:
+        try:
+            return self.machine.step(params, body, state, args)
+        except Fault as fault:
+            return "assert" if fault.claim else "fault"
+
+    def native(self, fn: Any, params: tuple[Param, ...], state: State, args: Args) -> State | str | None:
+        try:
+            after = step(fn, self.record(state), *self.given(fn, params, args))
+        except AssertionError:
+            return "assert"
+        except KvError:
+            raise
+        except (ValueError, IndexError, TypeError, ZeroDivisionError):
+            return "fault"
+        return None if after is None else self.flat(after)
+
+    # --- values -------------------------------------------------------------------------------------------
+
+    def given(self, fn: Any, params: tuple[Param, ...], args: Args) -> list[Any]:
+        kinds = field_types_of(fn)
+        return [as_native(a, kinds[p.name]) if isinstance(p.type, EnumT) else a for p, a in zip(params, args, strict=True)]
+
+    def flat(self, record: Record) -> State:
+        return tuple(as_ours(self.at(record, path)) for path, _ in self.machine.leaves)
+
+    def at(self, root: Any, path: tuple[Any, ...]) -> Any:
+        for part in path:
+            root = root[as_native(part, root._kind.index)] if isinstance(root, Cells) else getattr(root, part)
+        return root
+
+    def record(self, state: State) -> Record:
+        record = self.model.state()
+        for (path, _), value in zip(self.machine.leaves, state, strict=True):
+            owner, last = self.at(record, path[:-1]), path[-1]
+            if isinstance(owner, Cells):
+                owner[as_native(last, owner._kind.index)] = as_native(value, owner._kind.element)
+            else:
+                setattr(owner, last, as_native(value, field_types(type(owner))[last]))
+        return record
+
+
+def field_types_of(fn: Any) -> dict[str, Any]:
+    """The annotations of a function."""
+    return inspect.get_annotations(fn, eval_str=True)
+
+
+def as_native(value: Any, kind: Any) -> Any:
+    """A value of the IR as plain Python has it."""
+    match kind:
+        case Opt():
+            return None if value is None else as_native(value, kind.inner)
+        case Set():
+            return {as_native(v, kind.element) for v in value}
+        case Array():
+            raise AssertionError("an array is no value")
+        case type() if issubclass(kind, Enum):
+            return kind[value]
+        case _:
+            return value
+
+
+def as_ours(value: Any) -> Any:
+    """A value of plain Python as the IR has it."""
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, set | frozenset):
+        return frozenset(as_ours(v) for v in value)
+    return value
