@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from kvproto.engine.evaluate import Machine, Run, State
-from kvproto.ir.nodes import Cond, Expr, Let, Logic, Quant, Unary
+from collections.abc import Mapping
+
+from kvproto.engine.evaluate import Args, Machine, NotEnabled, Run, State
+from kvproto.ir.nodes import Action, Cond, Expr, Let, Logic, Quant, Require, Stmt, Unary
 from kvproto.ir.types import Path, Value
 
 
-def blame(machine: Machine, cond: Expr, state: State) -> list[Path]:
+def blame(machine: Machine, cond: Expr, state: State, env: Mapping[str, Value] | None = None) -> list[Path]:
     """Variables read by the smallest part of `cond` that decides its value in `state`, in order of reading.
+
+    `env` holds the locals that `cond` mentions.
 
     Of `all(...)` that is the first element that fails, of `a and b` the first false side, of `not any(...)` the first
     witness; a condition that cannot be taken apart is blamed whole.
@@ -20,8 +24,33 @@ def blame(machine: Machine, cond: Expr, state: State) -> list[Path]:
             found[path] = None
 
     quiet, loud = Machine(machine.system), Machine(machine.system, watch)
-    _decide(quiet, loud, state, cond, {})
+    _decide(quiet, loud, state, cond, dict(env or {}))
     return list(found)
+
+
+class _Refusal(Run):
+    """A run that remembers the guard at which it ended."""
+
+    guard: Expr | None = None
+
+    def statement(self, stmt: Stmt) -> None:
+        """Execute one statement."""
+        if isinstance(stmt, Require) and not self.value(stmt.cond):
+            self.guard = stmt.cond
+            raise NotEnabled
+        super().statement(stmt)
+
+
+def blame_refusal(machine: Machine, action: Action, args: Args, state: State) -> list[Path] | None:
+    """Variables that decide that an action instance cannot happen in `state`; None if it can."""
+    names = dict(zip((p.name for p in action.params), args, strict=True))
+    run = _Refusal(machine, state, dict(names))
+    try:
+        run.block(action.body)
+    except NotEnabled:
+        assert run.guard is not None
+        return blame(machine, run.guard, tuple(run.state), run.env)
+    return None
 
 
 def _decide(quiet: Machine, loud: Machine, state: State, expr: Expr, env: dict[str, Value]) -> None:

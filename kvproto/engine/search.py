@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import signal
+import textwrap
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import Literal
 
-from kvproto.diagnostics import KvError, Loc, did_you_mean
-from kvproto.engine.c_explorer import CExplorer
-from kvproto.engine.evaluate import Args, Fault, Machine, State
+from kvproto.diagnostics import KvError, did_you_mean
+from kvproto.engine.evaluate import Args, Fault, Machine, NotEnabled, Run, State, choices
 from kvproto.engine.explorer import Explorer, FaultHit
 from kvproto.engine.lower import Lowered, lower
-from kvproto.engine.native import Unavailable, load_engine
-from kvproto.engine.reference_explorer import ReferenceExplorer
-from kvproto.engine.tier0 import PythonExplorer
-from kvproto.ir.nodes import Action, Claim, System
+from kvproto.ir.nodes import Action, Claim, Init, Param, System
 from kvproto.ir.types import label
 from kvproto.passes import run as run_passes
 
 Verdict = Literal["holds", "violated", "inconclusive"]
 Strength = Literal["exhaustive", "bounded"]
 
-PIECE = {"C": 20_000, "Python": 2_000, "reference": 100}
+PIECE = {"C": 20_000, "Python": 2_000, "reference": 50}
 """States expanded between two looks at the clock, by tier: some tens of milliseconds."""
+
+CURES = {
+    "KV201": "guard the store with require(...), take min(x, limit), or widen the type",
+    "KV202": "guard the line with require(n < len(...)), or use an element of the sort instead of a number",
+    "KV203": "test for None first: require(x is not None), or `if x is not None`",
+    "KV204": "test the divisor first: require(n != 0), or `if n != 0`",
+    "KV205": "give a default: min(..., default=0)",
+}
+"""What to do about an error of the model while it runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +55,11 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """A shortest run that violates a claim: initial state and steps; for an assertion the last step is the failing one."""
+    """A shortest run that violates a claim: initial state and steps.
+
+    For an assertion the last step is the failing one; without steps it failed in an init function, which had made
+    `init` by then.
+    """
 
     claim: Claim
     init: State
@@ -118,10 +132,13 @@ def select(system: System, names: tuple[str, ...]) -> tuple[Claim, ...]:
     return tuple(c for c in system.claims if not names or c.name in names)
 
 
-def search(system: System, options: Options | None = None, progress: Callable[[Progress], None] | None = None) -> Result:
+def search(
+    system: System, options: Options | None = None, progress: Callable[[Progress], None] | None = None
+) -> Result:
     """Explore the system breadth first and judge every selected property.
 
-    Raises KvError KV2nn where the model itself goes wrong (a number out of bounds, None used as an index).
+    Raises KvError KV2nn where the model itself goes wrong (a number out of bounds, None used as an index).  Ctrl-C in
+    the main thread ends the search and gives what was found so far; a second one is a KeyboardInterrupt.
     """
     chosen = options or Options()
     claims = select(system, chosen.properties)
@@ -138,23 +155,56 @@ def search(system: System, options: Options | None = None, progress: Callable[[P
 def _explorer(system: System, lowered: Lowered, options: Options) -> tuple[Explorer, str]:
     limit = options.memory_limit
     try:
+        # Each tier is imported when it runs: the others would only make the start slower.
         if options.engine == "reference":
+            from kvproto.engine.reference_explorer import ReferenceExplorer
+
             return ReferenceExplorer(system, lowered, memory_limit=limit), ""
+        from kvproto.engine.native import Unavailable, load_engine
+
         engine = load_engine()
         if isinstance(engine, Unavailable):
+            from kvproto.engine.tier0 import PythonExplorer
+
             return PythonExplorer(lowered.program, memory_limit=limit, seed=options.seed), engine.reason
+        from kvproto.engine.c_explorer import CExplorer
+
         return CExplorer(lowered.program, memory_limit=limit, seed=options.seed), ""
     except MemoryError as problem:
         raise _no_room(options) from problem
 
 
 def _no_room(options: Options) -> KvError:
+    limit = options.memory_limit
     return KvError(
         "KV006",
-        f"a memory limit of {options.memory_limit} bytes leaves no room for a search",
+        "this machine has no memory left for a search"
+        if limit is None
+        else f"a memory limit of {limit} bytes leaves no room for a search",
         reason="not even the initial states and an empty table fit",
-        cure="give at least some megabytes, for example --memory-limit 64M",
+        cure="use a smaller scope" if limit is None else "give at least some megabytes, for example --memory-limit 64M",
     )
+
+
+@contextmanager
+def _polite_interrupt() -> Iterator[Callable[[], bool]]:
+    """Let Ctrl-C end a piece of work instead of tearing it apart; gives the question whether it was pressed."""
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield lambda: False
+        return
+    pressed: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if pressed:
+            signal.default_int_handler(number, frame)
+        pressed.append(number)
+
+    signal.signal(signal.SIGINT, note)
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class _Run:
@@ -178,6 +228,8 @@ class _Run:
         self.began = time.monotonic()
         self.stopped = ""
         self.interrupted = False
+        self.next_look = 0
+        self.failed_starts: dict[str, State] = {}
 
     def seconds(self) -> float:
         """Time since the search began."""
@@ -187,46 +239,71 @@ class _Run:
         """Advance until nothing is left or a limit is met."""
         try:
             self.explorer.start(self.lowered.layout.pack(state) for state in self._initial())
-            while self.explorer.frontier():
-                self.stopped = self._limit()
-                if self.stopped:
-                    break
-                if not self.explorer.advance(self._piece()):
-                    self.stopped = "memory limit"
-                    break
-                self._raise_errors()
-                if self.progress:
-                    self.progress(self._where())
-        except KeyboardInterrupt:
-            self.stopped, self.interrupted = "interrupted", True
         except MemoryError as problem:
             raise _no_room(self.options) from problem
         self._raise_errors()
+        with _polite_interrupt() as pressed:
+            while self.explorer.frontier() and not self.stopped:
+                self.interrupted = pressed()
+                self.stopped = "interrupted" if self.interrupted else self._limit()
+                if not self.stopped:
+                    self._advance()
+
+    def _advance(self) -> None:
+        try:
+            if not self.explorer.advance(self._piece()):
+                self.stopped = "memory limit" if self.options.memory_limit else "out of memory"
+        except MemoryError:
+            self.stopped = "out of memory"
+        self._raise_errors()
+        if self.progress:
+            self.progress(self._where())
 
     def _initial(self) -> list[State]:
-        try:
-            states = list(Machine(self.system).initial())
-        except Fault as fault:
-            raise self.model_error(fault.code, fault.message, fault.node.loc, []) from None
-        if not states:
+        """Initial states in order.  An assertion that fails on the way is a finding, and gives no state."""
+        machine, found = Machine(self.system), dict[State, None]()
+        if not self.system.inits:
+            return [machine.zero()]
+        for init, args in _starts(self.system):
+            if self.options.time_limit is not None and self.seconds() >= self.options.time_limit:
+                self.stopped = "time limit"
+                break
+            try:
+                state = run_init(machine, init, args)
+            except InitFault as problem:
+                fault = problem.fault
+                if not fault.claim:
+                    run = [_called(init.name, init.params, args)]
+                    raise _model_error(self.system, fault, f"reached by: {_listed(run)}") from None
+                self.failed_starts.setdefault(fault.claim, problem.state)
+                continue
+            if state is not None:
+                found[state] = None
+        if not found and not self.failed_starts and not self.stopped:
             raise KvError(
                 "KV151",
                 f"model {self.system.model} has no initial state",
                 reason="every init function refused every choice of its parameters, so every claim would hold",
                 cure="weaken the require(...) of an init function",
             )
-        return states
+        if not found:
+            self.stopped = self.stopped or "no initial state passes its assertions"
+        return list(found)
 
     def _piece(self) -> int:
-        piece = PIECE[self.explorer.tier]
+        """How many states to expand next: a state limit stops every tier after the same number of states."""
+        piece, done = PIECE[self.explorer.tier], self.explorer.expanded()
         if self.options.max_states is None:
             return piece
-        return max(1, min(piece, (self.options.max_states - self.explorer.states()) // 8 + 1))
+        if done >= self.next_look:
+            self.next_look = done + max(1, (self.options.max_states - self.explorer.states()) // 8)
+        return min(piece, self.next_look - done)
 
     def _limit(self) -> str:
         """Name of the limit that is met, or why there is nothing left to find out."""
         options, explorer = self.options, self.explorer
-        if options.max_states is not None and explorer.states() >= options.max_states:
+        looking = explorer.expanded() >= self.next_look
+        if options.max_states is not None and looking and explorer.states() >= options.max_states:
             return "state limit"
         if options.max_depth is not None and explorer.level() >= options.max_depth:
             return "depth limit"
@@ -237,54 +314,92 @@ class _Run:
         return ""
 
     def _all_violated(self) -> bool:
-        return bool(self.claims) and all(self._violation(claim) is not None for claim in self.claims)
+        return bool(self.claims) and all(
+            claim.name in self.failed_starts or self._violation(claim) is not None for claim in self.claims
+        )
 
     def _violation(self, claim: Claim) -> tuple[int, int] | None:
         """(state, failing action instance or -1) of the first violation."""
+        if claim.kind == "assert":
+            faults = self.lowered.faults
+            hits = [(h.state, h.action) for h in self.explorer.faults() if faults[h.fault].claim == claim.name]
+            return min(hits, default=None)
         if claim.kind == "deadlock":
             state = self.explorer.deadlock()
-        elif claim.kind == "invariant":
+        else:
             at = [c.name for c in self.lowered.invariants].index(claim.name)
             state = self.explorer.violation(at)
-        else:
-            hits = [h for h in self.explorer.faults() if self.lowered.faults[h.fault].claim == claim.name]
-            return (hits[0].state, hits[0].action) if hits else None
         return None if state is None else (state, -1)
 
+    # --- errors of the model --------------------------------------------------------------------------
+
     def _raise_errors(self) -> None:
-        """A fault that is no failed assertion is an error of the model: report the earliest."""
+        """A fault that is no failed assertion is an error of the model: report the one that was met first."""
         errors = [h for h in self.explorer.faults() if not self.lowered.faults[h.fault].claim]
         if errors:
-            first = min(errors, key=lambda h: (h.state, h.action))
-            raise self._explained(first)
+            raise self._explained(min(errors, key=self._moment))
+
+    def _moment(self, hit: FaultHit) -> tuple[int, ...]:
+        """When the fault was met, in a form that can be compared: tiers look at different times.
+
+        States are found in the order of (length of the path, initial state, instances on the path).
+        """
+        start, path = self.explorer.path(hit.state)
+        if hit.action >= 0:
+            return (len(path), start, *path, hit.action)
+        if any(claim.kind == "invariant" for claim, _ in self._faulty_claims(hit)):
+            return (len(path) - 1, start, *path)  # when the state was found
+        return (len(path), start, *path, len(self.lowered.instances))  # after its last action
+
+    def _faulty_claims(self, hit: FaultHit) -> list[tuple[Claim, Fault]]:
+        """The selected properties that go wrong at this place in this state, in the words of the oracle."""
+        machine, state = Machine(self.system), self._state(hit.state)
+        info = self.lowered.faults[hit.fault]
+        found = []
+        for claim in self.claims:
+            try:
+                if claim.cond is not None:
+                    machine.holds(claim.cond, state)
+            except Fault as fault:
+                if (fault.code, fault.node.loc) == (info.code, info.loc):
+                    found.append((claim, fault))
+        return found
+
+    def _state(self, number: int) -> State:
+        return self.lowered.layout.unpack(self.explorer.packed(number))
 
     def _explained(self, hit: FaultHit) -> KvError:
         """The error with the run that leads to it and the oracle's own words."""
+        start, path = self.explorer.path(hit.state)
+        run = self._origin(start) + [call(*self.lowered.instances[at]) for at in path]
         info = self.lowered.faults[hit.fault]
-        _, instances = self.explorer.path(hit.state)
-        steps = [self.lowered.instances[i] for i in [*instances, *([hit.action] if hit.action >= 0 else [])]]
-        message = info.message
-        if hit.action >= 0:
-            action, args = steps[-1]
-            state = self.lowered.layout.unpack(self.explorer.packed(hit.state))
+        if hit.action < 0:
+            claim, fault = next(iter(self._faulty_claims(hit)), (None, None))
+            what = f"evaluating {claim.name} " if claim else ""
+            place = f"{what}after: {_listed(run)}" if run else f"{what}in the initial state"
+        else:
+            action, args = self.lowered.instances[hit.action]
+            place = f"reached by: {_listed([*run, call(action, args)])}"
+            fault = None
             try:
-                Machine(self.system).step(action.params, action.body, state, args)
-            except Fault as fault:
-                message = fault.message
-        return self.model_error(info.code, message, info.loc, steps)
+                Machine(self.system).step(action.params, action.body, self._state(hit.state), args)
+            except Fault as problem:
+                fault = problem
+        if fault is None:
+            raise AssertionError(f"the reference checker does not confirm {info.message!r} at {info.loc}: {place}")
+        return _model_error(self.system, fault, place)
 
-    def model_error(self, code: str, message: str, loc: Loc, steps: list[tuple[Action, Args]]) -> KvError:
-        """KV2nn with the run that leads there."""
-        run = ", ".join(call(action, args) for action, args in steps)
-        lines = self.system.sources.get(loc.file, "").splitlines()
-        return KvError(
-            code,
-            message,
-            reason=f"reached by: {run}" if steps else "reached in an initial state",
-            cure="guard the step with require(...), widen the type, or test for None first",
-            loc=loc,
-            line=lines[loc.line - 1] if 0 < loc.line <= len(lines) else "",
-        )
+    def _origin(self, start: int) -> list[str]:
+        """The init function that gave an initial state, where there is a choice."""
+        machine, wanted = Machine(self.system), self._state(start)
+        starts = list(_starts(self.system))
+        for init, args in starts if len(starts) > 1 else []:
+            try:
+                if run_init(machine, init, args) == wanted:
+                    return [_called(init.name, init.params, args)]
+            except InitFault:
+                continue
+        return []
 
     def _where(self) -> Progress:
         e = self.explorer
@@ -295,7 +410,7 @@ class _Run:
     def result(self, note: str) -> Result:
         """Verdicts and figures."""
         e = self.explorer
-        complete = e.frontier() == 0
+        complete = e.frontier() == 0 and not self.stopped
         fired = {action.name: 0 for action in self.system.actions}
         for (action, _), count in zip(self.lowered.instances, e.fired(), strict=True):
             fired[action.name] += count
@@ -320,17 +435,68 @@ class _Run:
         )
 
     def _finding(self, claim: Claim, complete: bool) -> Finding:
+        if claim.name in self.failed_starts:
+            return Finding(claim, "violated", "exhaustive", Counterexample(claim, self.failed_starts[claim.name], ()))
         hit = self._violation(claim)
         if hit is None:
             return Finding(claim, "holds", "exhaustive") if complete else Finding(claim, "inconclusive", "bounded")
         state, failing = hit
         start, path = self.explorer.path(state)
         steps = [self.lowered.instances[i] for i in [*path, *([failing] if failing >= 0 else [])]]
-        init = self.lowered.layout.unpack(self.explorer.packed(start))
-        return Finding(claim, "violated", "exhaustive", Counterexample(claim, init, tuple(steps)))
+        return Finding(claim, "violated", "exhaustive", Counterexample(claim, self._state(start), tuple(steps)))
+
+
+class InitFault(Exception):
+    """An init function goes wrong; `state` is what it had made by then."""
+
+    def __init__(self, fault: Fault, state: State) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+        self.state = state
+
+
+def _starts(system: System) -> Iterator[tuple[Init, Args]]:
+    for init in system.inits:
+        for args in choices(init.params):
+            yield init, args
+
+
+def run_init(machine: Machine, init: Init, args: Args) -> State | None:
+    """The initial state that an init function makes, None if it refuses; raises InitFault."""
+    run = Run(machine, machine.zero(), dict(zip((p.name for p in init.params), args, strict=True)))
+    try:
+        run.block(init.body)
+    except NotEnabled:
+        return None
+    except Fault as fault:
+        raise InitFault(fault, tuple(run.state)) from None
+    return tuple(run.state)
+
+
+def _model_error(system: System, fault: Fault, place: str) -> KvError:
+    """KV2nn where the model goes wrong while it runs."""
+    loc = fault.node.loc
+    lines = system.sources.get(loc.file, "").splitlines()
+    return KvError(
+        fault.code,
+        fault.message,
+        reason=place,
+        cure=CURES[fault.code],
+        loc=loc,
+        line=lines[loc.line - 1] if 0 < loc.line <= len(lines) else "",
+    )
+
+
+def _listed(run: Sequence[str]) -> str:
+    """Steps in order, folded between steps."""
+    glued = ", ".join(step.replace(" ", "\0") for step in run)
+    return "\n      ".join(textwrap.wrap(glued, 84, break_long_words=False, break_on_hyphens=False)).replace("\0", " ")
 
 
 def call(action: Action, args: Args) -> str:
     """An action instance as text: `land(A, 2)`."""
-    shown = [label(arg, param.type) for param, arg in zip(action.params, args, strict=True)]
-    return f"{action.name}({', '.join(str(s) for s in shown)})"
+    return _called(action.name, action.params, args)
+
+
+def _called(name: str, params: Sequence[Param], args: Args) -> str:
+    return f"{name}({', '.join(str(label(arg, param.type)) for param, arg in zip(params, args, strict=True))})"

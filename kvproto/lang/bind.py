@@ -201,7 +201,7 @@ def _int(value: Any) -> int | None:
 def _parameter(parameter: Parameter, value: Any, where: str) -> Any:
     match parameter:
         case Flag():
-            words = {"true": True, "on": True, "1": True, "yes": True, "false": False, "off": False, "0": False, "no": False}
+            words = dict.fromkeys(("true", "on", "1", "yes"), True) | dict.fromkeys(("false", "off", "0", "no"), False)
             found = value if isinstance(value, bool) else words.get(str(value).lower())
             return _bad(parameter.name, value, where, "on or off") if found is None else found
         case Number():

@@ -94,8 +94,12 @@ class _Importing:
         return None
 
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: object) -> None:
-        if problem is None or isinstance(problem, KvError | KeyboardInterrupt | MemoryError):
+        if problem is None or isinstance(problem, KeyboardInterrupt | MemoryError):
             return
+        if isinstance(problem, KvError):
+            d = problem.diagnostic
+            loc, line = self._place(problem) if d.loc is None else (d.loc, d.line)
+            raise KvError(d.code, d.message, reason=d.reason, cure=d.cure, loc=loc, line=line) from None
         if isinstance(problem, SyntaxError):
             raise _syntax_error(problem) from None
         if isinstance(problem, UnicodeDecodeError):
@@ -105,20 +109,26 @@ class _Importing:
                 reason="model files are Python source in UTF-8",
                 cure="check that the target is the file you mean",
             ) from None
-        frames = traceback.extract_tb(problem.__traceback__)
-        inside = [f for f in frames if self.path is None or Path(f.filename) == self.path]
-        last = inside[-1] if inside else frames[-1]
-        loc = Loc(shown_name(Path(last.filename)), last.lineno or 1, last.colno or 0, last.end_colno or 0)
-        source = (Path(last.filename).read_text(errors="replace").splitlines() if Path(last.filename).is_file() else [])
-        line = source[loc.line - 1] if self.path is not None and loc.line <= len(source) else ""
+        loc, line = self._place(problem)
         raise KvError(
             "KV007",
             f"{self.text} cannot be imported: {type(problem).__name__}: {problem}",
             reason="a model is ordinary Python at module level, and this raised an exception",
             cure="run the file with python to see the whole traceback",
-            loc=loc if line else None,
+            loc=loc,
             line=line,
         ) from problem
+
+    def _place(self, problem: BaseException) -> tuple[Loc | None, str]:
+        """Where in the file itself an exception was raised."""
+        inside = [f for f in traceback.extract_tb(problem.__traceback__) if Path(f.filename) == self.path]
+        if not inside or self.path is None or inside[-1].lineno is None:
+            return None, ""
+        last, rows = inside[-1], self.path.read_text(encoding="utf-8", errors="replace").splitlines()
+        number = last.lineno or 1
+        line = rows[number - 1] if number <= len(rows) else ""
+        end = last.end_colno if last.end_lineno == number and last.end_colno else len(line)
+        return Loc(shown_name(self.path), number, last.colno or 0, end), line
 
 
 def _syntax_error(problem: SyntaxError) -> KvError:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, TypeVar
 
+from kvproto.diagnostics import KvError
 from kvproto.lang.binding import Params
 from kvproto.lang.native import Record
 from kvproto.lang.sorts import Sort
@@ -54,6 +55,9 @@ def action(machine: Machine, *, cites: str | Sequence[str] = ()) -> Callable[[F]
     """
     sources = (cites,) if isinstance(cites, str) else tuple(cites)
 
+    if not isinstance(machine, Machine):
+        raise TypeError("@action needs the machine that acts: write @action(decode) with decode = Machine('decode')")
+
     def mark(fn: F) -> F:
         setattr(fn, MARK, ActionMark(machine, sources))
         return fn
@@ -69,6 +73,9 @@ def init(fn: F) -> F:
 
 def invariant(claim: str) -> Callable[[F], F]:
     """Declare a property of every reachable state, as a positive claim in words; the docstring says why."""
+
+    if not isinstance(claim, str):
+        raise TypeError("@invariant needs its claim in words: write @invariant('no page has two owners')")
 
     def mark(fn: F) -> F:
         setattr(fn, MARK, InvariantMark(claim))
@@ -161,9 +168,22 @@ class Model:
         """Functions of the parts (for properties: of `properties` and parts) with a mark of that kind."""
         groups = [*self.parts, *self.properties] if kind is InvariantMark else list(self.parts)
         found: list[tuple[Callable[..., Any], Any]] = []
-        for module in (sys.modules[m] if isinstance(m, str) else m for m in groups):
+        for module in (self._module(m) for m in groups):
             for fn in vars(module).values():
                 mark = getattr(fn, MARK, None)
-                if mark is not None and isinstance(mark, kind) and fn.__module__ == module.__name__ and (fn, mark) not in found:
+                if mark is None or not isinstance(mark, kind) or fn.__module__ != module.__name__:
+                    continue
+                if (fn, mark) not in found:
                     found.append((fn, mark))
         return found
+
+    def _module(self, part: ModuleType | str) -> ModuleType:
+        module = sys.modules.get(part) if isinstance(part, str) else part
+        if isinstance(module, ModuleType):
+            return module
+        raise KvError(
+            "KV149",
+            f"part {part!r} of model {self.name} is no imported module",
+            reason="actions and properties are looked for in modules",
+            cure="list modules, or __name__ for the file itself: parts=[__name__]",
+        )

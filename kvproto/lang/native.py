@@ -105,7 +105,10 @@ class Cells(Generic[T]):
 
 
 class Members(set[Any]):
-    """Native value of a `Set`: elements checked, iterated in the order of their type."""
+    """Native value of a `Set`: elements checked, iterated in the order of their type.
+
+    A loop over it asks for each element when its turn comes, so the body may change the set.
+    """
 
     def __init__(self, kind: Set, items: Iterable[Any] = ()) -> None:
         self._kind = kind
@@ -118,7 +121,7 @@ class Members(set[Any]):
         super().add(item)
 
     def __iter__(self) -> Iterator[Any]:
-        return iter([x for x in domain(self._kind.element) if x in self])
+        return (x for x in domain(self._kind.element) if x in self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Members:
         return Members(self._kind, set.__iter__(self))

@@ -58,7 +58,7 @@ def shown_name(path: Path) -> str:
 
 
 @lru_cache(maxsize=256)
-def _load(path: Path, stamp: int) -> SourceFile:
+def _load(path: Path, _stamp: int) -> SourceFile:
     text = path.read_text(encoding="utf-8")
     return SourceFile(path, shown_name(path), text, ast.parse(text))
 
@@ -84,13 +84,48 @@ def function_source(fn: Callable[..., Any]) -> tuple[SourceFile, ast.FunctionDef
     source = load(Path(path))
     first = fn.__code__.co_firstlineno
     for node in ast.walk(source.tree):
-        if isinstance(node, ast.FunctionDef) and node.name == fn.__name__:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == fn.__name__:
             top = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             if top <= first <= node.lineno:
-                return source, node
+                return source, _plain(source, node)
+    rows = source.lines
+    line = rows[first - 1] if first <= len(rows) else ""
+    name = "a lambda" if fn.__name__ == "<lambda>" else f"the function {fn.__name__!r}"
     raise KvError(
         "KV142",
-        f"no `def {fn.__name__}` at {source.shown}:{first}",
-        reason="models are read from their source; a lambda or a generated function has none of its own",
+        f"{name} has no definition that can be read",
+        reason="models are read from their source, and this function has no `def` of its own there",
         cure="write the function with `def` at the top level of a module",
+        loc=Loc(source.shown, first, len(line) - len(line.lstrip()), len(line.rstrip())),
+        line=line,
     )
+
+
+def _plain(source: SourceFile, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.FunctionDef:
+    """The definition, unless it is asynchronous or one of two of that name, of which Python keeps the last."""
+    if isinstance(node, ast.AsyncFunctionDef):
+        source.fail("KV116", node, "an async function", "an action is one atomic step", "write two actions")
+    twins = [n for n in source.tree.body if isinstance(n, ast.FunctionDef) and n.name == node.name]
+    if len(twins) > 1:
+        source.fail(
+            "KV129",
+            twins[1],
+            f"two definitions of {node.name!r} in one file",
+            "the second replaces the first, which would vanish from the model without a word",
+            "rename one of them",
+        )
+    return node
+
+
+@lru_cache(maxsize=1024)
+def assigned_names(fn: Callable[..., Any]) -> frozenset[str]:
+    """Names that the function assigns, by statements or as loop variables: they are local to it."""
+    found: set[str] = set()
+    work: list[ast.AST] = list(function_source(fn)[1].body)
+    while work:
+        node = work.pop()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        if not isinstance(node, ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp | ast.Lambda):
+            work.extend(ast.iter_child_nodes(node))
+    return frozenset(found)

@@ -167,7 +167,7 @@ class Decode:
             raise Refused("decode: a deferred release has no time limit")
         if self._switches.bounded_batch and self._links.transport.in_flight(room):
             raise Refused("decode: writes are in flight, and none outlives the time limit")
-        if self._switches.prompt_abort and self._links.prefill.about_to_send(room):
+        if self._switches.prompt_abort and self._links.prefill.abort_pending(room):
             raise Refused("decode: the abort is on its way, and reaches prefill before the time limit")
         self._release(room)
 

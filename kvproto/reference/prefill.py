@@ -60,9 +60,9 @@ class Prefill:
         """Whether nothing more is done, and sent, for the room."""
         return self.queues.has(room, CONCLUDED)
 
-    def about_to_send(self, room: int) -> bool:
-        """Whether the room is admitted and has posted nothing yet."""
-        return self.queues.has(room, (BOOTSTRAP, FORWARDED))
+    def abort_pending(self, room: int) -> bool:
+        """Whether an abort of the room is under way and has not been handled."""
+        return room in self.aborts
 
     def forget(self, room: int) -> None:
         """Drop the page numbers of a room that both sides are through with."""
@@ -131,7 +131,7 @@ class Prefill:
 
     def handle_abort(self, room: int) -> None:
         """Act on an ABORT message.  Posted writes go on; their source pages are freed all the same, by default."""
-        if room not in self.aborts:
+        if not self.abort_pending(room):
             raise Refused(f"prefill: no abort of request {prompts.label(room)} is pending")
         self.aborts.discard(room)
         if self.queues.has(room, (INFLIGHT,)):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 
-from kvproto.engine.blame import blame
-from kvproto.engine.evaluate import Args, Fault, Machine, NotEnabled, Run, State
-from kvproto.engine.search import Counterexample, call
+from kvproto.engine.blame import blame, blame_refusal
+from kvproto.engine.evaluate import Args, Fault, Machine, NotEnabled, Run, State, choices
+from kvproto.engine.search import Counterexample, InitFault, call, run_init
 from kvproto.ir.digest import digest
 from kvproto.ir.nodes import Action, Assert, Claim, FlightInfo, PoolInfo, System
 from kvproto.ir.types import ArrayT, LeafT, Path, RecordT, Type, label, leaves, show_path, values_of
@@ -26,13 +26,15 @@ def build_trace(system: System, found: Counterexample) -> Trace:
     """
     recorder = _Recorder(system)
     state, steps = found.init, []
-    blamed: list[Path] = []
+    blamed: list[Path] | None = None
     for number, (action, args) in enumerate(found.steps, 1):
         state, step, fault = recorder.step(state, action, args)
         steps.append(step)
         if fault is not None:
             blamed = recorder.at_fault(fault, found, number)
-    if not blamed:
+    if blamed is None and found.claim.kind == "assert":
+        blamed = recorder.at_start(found.claim, found.init)
+    elif blamed is None:
         blamed = recorder.at_state(found.claim, state)
     return Trace(
         model=system.model,
@@ -109,19 +111,39 @@ class _Recorder:
             raise NotReproduced(f"step {number} fails with {fault.message!r}, which is not what was searched for")
         return list(dict.fromkeys(path for kind, path in self.accesses if kind == "read"))
 
+    def at_start(self, claim: Claim, state: State) -> list[Path]:
+        """What an init function had looked at when its assertion failed."""
+        for init in self.system.inits:
+            for args in choices(init.params):
+                self.accesses.clear()
+                try:
+                    run_init(self.machine, init, args)
+                except InitFault as problem:
+                    if (problem.fault.claim, problem.state) == (claim.name, state):
+                        return list(dict.fromkeys(path for kind, path in self.accesses if kind == "read"))
+        raise NotReproduced(f"no init function fails {claim.name} in the reference checker")
+
     def at_state(self, claim: Claim, state: State) -> list[Path]:
         """What decides that the claim is false in the last state."""
         quiet = Machine(self.system)
         if claim.kind == "deadlock":
-            return self._at_deadlock(claim, state)
+            return self._at_deadlock(quiet, claim, state)
         if claim.cond is None or quiet.holds(claim.cond, state):
             raise NotReproduced(f"{claim.name} holds at the end of the run in the reference checker")
         return blame(quiet, claim.cond, state)
 
-    def _at_deadlock(self, claim: Claim, state: State) -> list[Path]:
-        if claim.cond is not None:
-            return blame(Machine(self.system), claim.cond, state)
-        return [path for path, _ in self.kinds]
+    def _at_deadlock(self, quiet: Machine, claim: Claim, state: State) -> list[Path]:
+        """Why the last state is no end, then why no action can happen in it."""
+        if claim.cond is not None and quiet.holds(claim.cond, state):
+            raise NotReproduced("the last state is a proper end in the reference checker")
+        found = dict.fromkeys(blame(quiet, claim.cond, state) if claim.cond is not None else [])
+        for action in self.system.actions:
+            for args in choices(action.params):
+                refused = blame_refusal(quiet, action, args, state)
+                if refused is None:
+                    raise NotReproduced(f"{call(action, args)} can happen in the last state in the reference checker")
+                found |= dict.fromkeys(refused)
+        return list(found)
 
 
 def fill(doc: str, args: Mapping[str, Value]) -> str:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from kvproto.diagnostics import KvError
 from kvproto.engine.evaluate import Args, Fault, Machine, State, choices
+from kvproto.engine.lower import lower
+from kvproto.engine.reference import explore
 from kvproto.ir.nodes import Claim, Param, System
 from kvproto.ir.types import EnumT
 from kvproto.lang import step
@@ -20,6 +26,7 @@ from kvproto.lang.load import find
 from kvproto.lang.model import ActionMark, InitMark, InvariantMark, Model
 from kvproto.lang.native import Cells, Record, field_types
 from kvproto.lang.sorts import Array, Opt, Set
+from kvproto.passes.fold import fold
 
 HEADER = """
 from enum import Enum, auto
@@ -38,10 +45,40 @@ def agree(folder: Path, text: str, *, header: str = HEADER, footer: str = FOOTER
     """Check that both readings of a model agree in every reachable state; gives the number of states."""
     file = folder / "model.py"
     file.write_text(header + text + footer)
-    model = find(str(file)).model
-    chosen = choose(model)
-    with use(chosen.binding):
+    with imported(str(file)) as model, use((chosen := choose(model)).binding):
         return _Pair(model, build(model, chosen)).walk()
+
+
+@contextmanager
+def imported(target: str) -> Iterator[Model]:
+    """The model in a file, which is forgotten afterwards."""
+    modules, folders = set(sys.modules), list(sys.path)
+    try:
+        yield find(target).model
+    finally:
+        sys.path[:] = folders
+        for name in set(sys.modules) - modules:
+            if name.startswith("_kvproto_target_"):
+                del sys.modules[name]
+
+
+def refusal(target: str) -> KvError:
+    """How a model is refused: by import, choice of sizes, front end, lowering, or a complete search."""
+    with pytest.raises(KvError) as caught, imported(target) as model:
+        system = build(model, choose(model))
+        lower(fold(system), system.claims)
+        search(system)
+    return caught.value
+
+
+def search(system: System) -> None:
+    """A complete search that raises the first error of the model itself."""
+    error = explore(system).error
+    if error is not None:
+        _, step, node, message, code = error
+        rows = system.sources[node.loc.file].splitlines()
+        where = f"reached by {step[0]}" if step else "reached in an initial state"
+        raise KvError(code, message, reason=where, cure="see the trace", loc=node.loc, line=rows[node.loc.line - 1])
 
 
 class _Pair:

@@ -225,12 +225,14 @@ def test_bounded_batch() -> None:
     assert None is made.decode.pool.owners[0]
 
 
-def test_prompt_abort() -> None:
-    """Between admission and the first write the abort comes first."""
+@pytest.mark.parametrize("events", [(), ("admit",), ("admit", "forward"), ("admit", "forward", "send")])
+def test_prompt_abort(events: tuple[str, ...]) -> None:
+    """However far prefill has come, the abort reaches it before the pages are given back."""
     made = cluster(ROOMY, deferred_release=True, prompt_abort=True)
     made.router.submit(1, False)
     made.decode.prealloc(1)
-    made.prefill.admit(1)
+    for event in events:
+        getattr(made.prefill, event)(1)
     made.decode.fail_transfer(1)
 
     with pytest.raises(Refused, match="reaches prefill before"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from kvproto.ir.types import RecordT
 from kvproto.lang.bind import Chosen
 from kvproto.lang.binding import use
 from kvproto.lang.frontend.statements import Statements
-from kvproto.lang.frontend.typing import record_type, scalar_type, sort_type
+from kvproto.lang.frontend.typing import parameter_type, record_type, sort_type
 from kvproto.lang.frontend.values import Alias, Frame, Variable
 from kvproto.lang.model import ActionMark, InitMark, InvariantMark, Model
 from kvproto.lang.source import SourceFile, function_source, load
@@ -65,8 +65,8 @@ class _Builder:
         claims += list(self.asserts.values())
         if self.model.terminal is not None or self.model.deadlock:
             claims.append(self._deadlock())
-        self._distinct([a.name for a in actions], "action")
-        self._distinct([c.name for c in claims], "property")
+        self._distinct(actions, "action")
+        self._distinct(claims, "property")
         machines = {mark.machine.name: mark.machine for _, mark in self.model.marked(ActionMark)}
         return System(
             model=self.model.name,
@@ -88,15 +88,20 @@ class _Builder:
         values = {k: v.name if isinstance(v, Enum) else v for k, v in binding.values.items()}
         return {**binding.sizes, **values}
 
-    def _distinct(self, names: list[str], what: str) -> None:
-        twice = next((n for n in names if names.count(n) > 1), None)
-        if twice is not None:
-            raise KvError(
-                "KV129",
-                f"two definitions of {what} {twice!r} in model {self.model.name}",
-                reason="traces and options name them, so names must be unique",
-                cure="rename one of them",
-            )
+    def _distinct(self, items: Sequence[Action | Claim], what: str) -> None:
+        seen: set[str] = set()
+        for item in items:
+            if item.name in seen:
+                rows = self.sources.get(item.loc.file, "").splitlines()
+                raise KvError(
+                    "KV129",
+                    f"two definitions of {what} {item.name!r} in model {self.model.name}",
+                    reason="traces and options name them, so names must be unique",
+                    cure="rename one of them",
+                    loc=item.loc if item.loc.file else None,
+                    line=rows[item.loc.line - 1] if 0 < item.loc.line <= len(rows) else "",
+                )
+            seen.add(item.name)
 
     # --- functions ------------------------------------------------------------------------------------
 
@@ -123,7 +128,13 @@ class _Builder:
         except KvError:
             raise
         except Exception as problem:
-            tr.fail("KV117", definition, f"an annotation of {fn.__name__} cannot be evaluated: {problem}", "annotations are ordinary Python", "check the names")
+            tr.fail(
+                "KV117",
+                definition,
+                f"an annotation of {fn.__name__} cannot be evaluated: {problem}",
+                "annotations are ordinary Python, evaluated when the model is read",
+                "check the names",
+            )
         params = []
         for arg in definition.args.args[1:]:
             if arg.arg not in annotations:
@@ -137,9 +148,10 @@ class _Builder:
 
             def fail(message: str, reason: str, cure: str, arg: ast.arg = arg) -> KvError:
                 loc = tr.loc(arg.annotation or arg)
-                return KvError("KV117", message, reason=reason, cure=cure, loc=loc, line=tr.frame.source.lines[loc.line - 1])
+                line = tr.frame.source.lines[loc.line - 1]
+                return KvError("KV117", message, reason=reason, cure=cure, loc=loc, line=line)
 
-            kind = scalar_type(annotations[arg.arg], fail)
+            kind = parameter_type(annotations[arg.arg], fail)
             tr.fixed.add(arg.arg)
             tr.frame.names[arg.arg] = Variable(arg.arg, kind, fixed=True)
             params.append(Param(arg.arg, kind))
@@ -196,4 +208,3 @@ class _Builder:
 def load_model_source(model: Model) -> str:
     """Shown name of the file in which the model is declared."""
     return load(Path(model.source)).shown
-

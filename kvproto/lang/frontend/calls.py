@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import ast
 import inspect
+from abc import abstractmethod
 from collections.abc import Callable
 from enum import Enum
 from typing import Any, cast
 
 from kvproto.ir.fold import fold_expr
-from kvproto.ir.nodes import Cond, Const, Domain, Expr, Let, Local, Quant, QuantOp, Read, SetLocal, SetOf, Unary
+from kvproto.ir.nodes import Const, Domain, Expr, Local, Quant, QuantOp, Read, SetOf, Unary
 from kvproto.ir.types import ArrayT, BoolT, EnumT, IntT, OptT, ScalarT, SetT, SortT, values_of
 from kvproto.lang.frontend.core import BOOL, INT
 from kvproto.lang.frontend.expressions import Expressions
 from kvproto.lang.frontend.typing import enum_type, sort_type
-from kvproto.lang.frontend.values import Alias, Binding, Frame, Operand, Static, Variable
+from kvproto.lang.frontend.values import Alias, Binding, Operand, Static, Variable
 from kvproto.lang.native import require
 from kvproto.lang.sorts import Sort
-from kvproto.lang.source import function_source
 
 Generators = ast.GeneratorExp | ast.ListComp | ast.SetComp
 
 
 class Calls(Expressions):
     """Translates calls and comprehensions in expression position."""
+
+    @abstractmethod
+    def inline_pure(self, fn: Callable[..., Any], node: ast.Call) -> Operand:
+        """Translate a helper in expression position."""
 
     def call(self, node: ast.Call) -> Operand:
         """A call: built-in, helper function, or refused."""
@@ -90,8 +94,8 @@ class Calls(Expressions):
                 "KV111",
                 bad.value if bad else node,
                 f"this argument of {name}(...) is outside the language",
-                "built-in functions take plain arguments here",
-                "write the argument by position",
+                "built-in functions take plain arguments by position, and min and max a default",
+                "write it without this argument",
             )
 
     def _one(self, node: ast.Call) -> ast.expr:
@@ -100,8 +104,8 @@ class Calls(Expressions):
                 "KV111",
                 node,
                 f"{ast.unparse(node.func)}(...) with {len(node.args)} arguments",
-                "exactly one is needed here",
-                "see docs/language.md",
+                "exactly one is needed",
+                "correct the call; docs/language.md lists the functions there are",
             )
         return node.args[0]
 
@@ -241,8 +245,7 @@ class Calls(Expressions):
         if isinstance(kind, IntT):
             numbers = [item.value for item in items if isinstance(item.value, int)]
             kind = IntT(min(numbers), max(numbers))
-        if not isinstance(kind, BoolT | IntT | SortT | EnumT):
-            self.mismatch(kind, INT, node, "an element of the tuple")
+        kind = self.single(kind, node, "an element of a tuple to loop over")
         values = tuple(item.value for item in items)
         return Domain(kind, cast("tuple[bool | int | str, ...]", values), False, self.loc(node))
 
@@ -273,7 +276,9 @@ class Calls(Expressions):
         """`op(body for ... in ... if ...)`, one quantifier for each `for`."""
         assert isinstance(node, Generators)
         if op in ("first", "min", "max") and len(node.generators) != 1:
-            self.fail("KV110", node, f"two loops inside one {op}", "which comes first?", "nest two calls")
+            name = "next" if op == "first" else op
+            reason = "one loop gives one candidate a round"
+            self.fail("KV110", node, f"two loops inside one {name}", reason, "nest two calls")
         return self._generators(op, node, 0, default)
 
     def _generators(self, op: str, node: Generators, at: int, default: ast.expr | None) -> Expr:
@@ -287,8 +292,8 @@ class Calls(Expressions):
             assert isinstance(members.type, SetT)
             member = Local(domain.type, inner, domain.loc)
             where.append(self.binary("in", member, members, BOOL, part.iter))
-        where += [self.truth(test) for test in part.ifs]
-        body = self._generators(op, node, at + 1, default)
+        where += [self.scoped(lambda t=test: self.truth(t)) for test in part.ifs]  # type: ignore[misc]
+        body = self.scoped(lambda: self._generators(op, node, at + 1, default))
         self.leave_loop(name, before)
         guard = self.logic("and", where, node) if where else None
         return self._quantifier(op, inner, domain, guard, body, default, node)
@@ -303,8 +308,8 @@ class Calls(Expressions):
             return Unary(IntT(0, 1), "int", found, found.loc)
         if op in ("sum", "min", "max"):
             return self.integer(elt)
-        if op == "set" and not isinstance(found.type, BoolT | IntT | SortT | EnumT):
-            self.mismatch(found.type, SetT(BOOL), elt, "an element of a set")
+        if op == "set":
+            self.single(found.type, elt, "an element of a set")
         if op == "set" and isinstance(found.type, IntT) and found.type.lo is None:
             self.fail(
                 "KV135",
@@ -344,140 +349,6 @@ class Calls(Expressions):
         other = self.coerce(otherwise, kind, default, "the default")
         return Quant(kind, cast("QuantOp", op), var, domain, where, one, other, loc)
 
-    # --- helpers --------------------------------------------------------------------------------------
-
-    def arguments(self, fn: Callable[..., Any], node: ast.Call, definition: ast.FunctionDef) -> dict[str, Operand]:
-        """Argument operands by parameter name, translated in the caller's frame."""
-        spec = definition.args
-        names = [a.arg for a in spec.args]
-        if spec.vararg or spec.kwarg or spec.kwonlyargs or spec.posonlyargs or spec.defaults:
-            self.fail(
-                "KV119",
-                node,
-                f"{fn.__name__} has parameters with defaults or stars",
-                "helpers are inlined with one value for each parameter",
-                "give it plain parameters",
-            )
-        given = dict(zip(names, node.args, strict=False))
-        given |= {k.arg: k.value for k in node.keywords if k.arg}
-        if len(node.args) > len(names) or set(given) != set(names) or any(k.arg is None for k in node.keywords):
-            self.fail(
-                "KV111",
-                node,
-                f"{fn.__name__} takes {len(names)} arguments: {', '.join(names)}",
-                "every parameter needs exactly one argument",
-                "correct the call",
-            )
-        return {name: self.operand(given[name]) for name in names}
-
-    def open_frame(self, fn: Callable[..., Any], node: ast.Call, *, pure: bool) -> tuple[Frame, ast.FunctionDef]:
-        """A frame for inlining `fn`, its arguments bound."""
-        source, definition = function_source(fn)
-        if fn in self.frame.active():
-            self.fail(
-                "KV112",
-                node,
-                f"{fn.__name__} calls itself",
-                "helpers are inlined, so recursion has no end",
-                "write a loop over a finite sort",
-            )
-        values = self.arguments(fn, node, definition)
-        frame = Frame(fn, source, fn.__globals__, {}, self.frame, pure)
-        caller, self.frame = self.frame, frame
-        for name, found in values.items():
-            frame.names[name] = self._argument(name, found, node, caller)
-        self.frame = caller
-        return frame, definition
-
-    def _argument(self, name: str, found: Operand, node: ast.Call, caller: Frame) -> Binding:
-        if isinstance(found, Alias):
-            return self.freeze(found)
-        if isinstance(found, Static):
-            return found
-        if isinstance(found, Local) and found.name in self.fixed:
-            return Variable(found.name, found.type, fixed=True)
-        fresh = self.fresh(name)
-        self.keep(SetLocal(fresh, found.type, found, caller.source.loc(node)))
-        return Variable(fresh, found.type)
-
-    def predicate(self, definition: ast.FunctionDef) -> Expr:
-        """The body of a property (the present frame is its own, and pure) as one condition."""
-        found = self.value(self._pure_body(definition.body, definition), definition)
-        if not isinstance(found.type, BoolT):
-            self.mismatch(found.type, BOOL, definition.body[-1], "the property")
-        for setting in reversed(self.frame.lets):
-            found = Let(found.type, setting.name, setting.value, found, setting.loc)
-        return found
-
-    def inline_pure(self, fn: Callable[..., Any], node: ast.Call) -> Operand:
-        """A helper in expression position: local names and `if`, ending in `return`."""
-        frame, definition = self.open_frame(fn, node, pure=True)
-        caller, self.frame = self.frame, frame
-        found = self._pure_body(definition.body, definition)
-        self.frame = caller
-        if isinstance(found, Alias | Static):
-            for setting in frame.lets:
-                self.keep(setting)
-            return found
-        for setting in reversed(frame.lets):
-            found = Let(found.type, setting.name, setting.value, found, setting.loc)
-        return found
-
-    def _pure_body(self, body: list[ast.stmt], owner: ast.AST) -> Operand:
-        for at, stmt in enumerate(body):
-            match stmt:
-                case ast.Expr(value=ast.Constant(value=str())) | ast.Pass():
-                    continue
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    self._pure_local(name, value, stmt)
-                case ast.If():
-                    return self._pure_if(stmt, body[at + 1 :], owner)
-                case ast.Match():
-                    from kvproto.lang.frontend.matching import as_if
-
-                    return self._pure_body([*as_if(stmt, self.frame.source), *body[at + 1 :]], owner)
-                case ast.Return(value=value) if value is not None:
-                    return self.operand(value)
-                case _:
-                    self.fail(
-                        "KV113",
-                        stmt,
-                        f"{self.frame.fn.__name__} is called inside an expression and does more than compute a value",
-                        "an expression has no effect: no stores, loops, guards or assertions",
-                        f"call it in a line of its own, `x = {self.frame.fn.__name__}(...)`, or use any, all, sum, next",
-                    )
-        self.fail(
-            "KV127",
-            owner,
-            f"{self.frame.fn.__name__} does not return a value on every way",
-            "its call stands where a value is needed",
-            "end it with `return ...`",
-        )
-
-    def _pure_local(self, name: str, value: ast.expr, stmt: ast.stmt) -> None:
-        found = self.operand(value)
-        if isinstance(found, Alias | Static):
-            self.frame.names[name] = self.freeze(found) if isinstance(found, Alias) else found
-            return
-        fresh = self.fresh(name)
-        self.bind(fresh, found.type, found, self.loc(stmt))
-        self.frame.names[name] = Variable(fresh, found.type)
-
-    def _pure_if(self, stmt: ast.If, rest: list[ast.stmt], owner: ast.AST) -> Expr:
-        test = self.truth(stmt.test)
-        sides = []
-        for branch in (stmt.body, stmt.orelse):
-            names, lets = dict(self.frame.names), self.frame.lets
-            self.frame.lets = []
-            side = self.value(self._pure_body([*branch, *rest], owner), stmt)
-            for setting in reversed(self.frame.lets):
-                side = Let(side.type, setting.name, setting.value, side, setting.loc)
-            self.frame.names, self.frame.lets = names, lets
-            sides.append(side)
-        kind = self.meet([(side, stmt) for side in sides])
-        then, orelse = (self.coerce(side, kind, stmt, "one way") for side in sides)
-        return Cond(kind, test, then, orelse, self.loc(stmt))
-
 
 def _hashable(value: object) -> bool:
     try:
@@ -485,5 +356,3 @@ def _hashable(value: object) -> bool:
     except TypeError:
         return False
     return True
-
-

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ast
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 from kvproto.diagnostics import Loc
 from kvproto.ir.nodes import (
     Binary,
     BinaryOp,
+    Cond,
     Const,
     Expr,
+    Let,
     Local,
     Logic,
     Place,
@@ -59,6 +61,10 @@ class Core(ABC):
         """Translate an expression to whatever it stands for."""
 
     @abstractmethod
+    def condition(self, node: ast.BoolOp) -> Expr:
+        """Translate `and` and `or` as a condition."""
+
+    @abstractmethod
     def call(self, node: ast.Call) -> Operand:
         """Translate a call in expression position."""
 
@@ -82,6 +88,22 @@ class Core(ABC):
     def bind(self, name: str, kind: Type, value: Expr, loc: Loc) -> None:
         """Give a local its value: a statement, or a `Let` around the rest in expression position."""
         self.keep(SetLocal(name, kind, value, loc))
+
+    def scoped(self, translate: Callable[[], Expr]) -> Expr:
+        """An expression that is evaluated only sometimes, or once a round: locals it needs stay inside of it."""
+        frame = self.frame
+        pure, lets = frame.pure, frame.lets
+        frame.pure, frame.lets = True, []
+        found = self.within_lets(translate(), frame.lets)
+        frame.pure, frame.lets = pure, lets
+        return found
+
+    @staticmethod
+    def within_lets(found: Expr, lets: Sequence[SetLocal]) -> Expr:
+        """The expression with its locals around it."""
+        for setting in reversed(lets):
+            found = Let(found.type, setting.name, setting.value, found, setting.loc)
+        return found
 
     def keep(self, setting: SetLocal) -> None:
         """Put a local's value where the code being translated will find it."""
@@ -134,20 +156,31 @@ class Core(ABC):
 
     def truth(self, node: ast.expr) -> Expr:
         """Translate a condition: a boolean, or a set (true unless empty)."""
+        if isinstance(node, ast.BoolOp):
+            return self.condition(node)
         found = self.expr(node)
         if isinstance(found.type, BoolT):
             return found
         if isinstance(found.type, SetT):
             count = Unary(INT, "card", found, found.loc)
             return Binary(BOOL, "!=", count, Const(INT, 0, found.loc), found.loc)
-        cure = "compare it: `is not None`" if isinstance(found.type, OptT) else "compare it, for example `!= 0`"
-        self.fail(
-            "KV144",
-            node,
-            f"a value of type {found.type} is used as a condition",
-            "element 0 and the number 0 are false in Python, which is hardly ever what a guard means",
-            cure,
-        )
+        self.no_condition(found.type, node)
+
+    def no_condition(self, kind: Type, node: ast.AST) -> NoReturn:
+        """KV144: something that is neither true nor false."""
+        reason = "element 0 and the number 0 are false in Python, which is hardly ever what a guard means"
+        cure = "compare it, for example `!= 0`"
+        match kind:
+            case OptT():
+                cure = "compare it: `is not None`"
+            case EnumT(members=members, name=name):
+                reason, cure = "every member is true in Python", f"compare it, for example `== {name}.{members[0]}`"
+            case NoneT():
+                reason, cure = "None is never true", "write False, or compare something with None"
+            case SetT():
+                reason = "`and` and `or` give one of their operands, which would be a set and not a truth value here"
+                cure = "write len(...) > 0"
+        self.fail("KV144", node, f"a value of type {kind} is used as a condition", reason, cure)
 
     def integer(self, node: ast.expr) -> Expr:
         """Translate an operand of arithmetic."""
@@ -155,15 +188,22 @@ class Core(ABC):
         if isinstance(found.type, OptT) and isinstance(found.type.inner, IntT):
             found = Unary(found.type.inner, "unwrap", found, found.loc)
         if not isinstance(found.type, IntT):
-            cure = f"write int(...) if the order of {found.type} really matters"
-            self.fail(
-                "KV109",
-                node,
-                f"a value of type {found.type} is used as a number",
-                "sorts are names without arithmetic, so that searches may treat their elements alike",
-                cure if isinstance(found.type, SortT) else "use a number, or sum(...) to count",
-            )
+            self._no_number(found.type, node)
         return found
+
+    def _no_number(self, kind: Type, node: ast.AST) -> NoReturn:
+        reason, cure = "arithmetic and order are for numbers", "use a number, or sum(...) to count"
+        match kind:
+            case SortT() | OptT(inner=SortT()):
+                reason = "sorts are names without arithmetic, so that searches may treat their elements alike"
+                cure = f"write int(...) if the order of {kind} really matters"
+            case BoolT():
+                cure = "write int(...) to count True as 1"
+            case EnumT():
+                cure = "use == or `in (A, B)`"
+            case SetT():
+                cure = "count its elements with len(...)"
+        self.fail("KV109", node, f"a value of type {kind} is used as a number", reason, cure)
 
     def coerce(self, found: Expr, wanted: Type, node: ast.AST, what: str) -> Expr:
         """`found` as a value of type `wanted`, or KV107."""
@@ -176,6 +216,8 @@ class Core(ABC):
         if isinstance(have, OptT) and not isinstance(wanted, OptT):
             inner = Unary(have.inner, "unwrap", found, found.loc)
             return self.coerce(inner, wanted, node, what)
+        if isinstance(have, OptT) and isinstance(wanted, OptT) and have != wanted:
+            return self._coerce_optional(found, have, wanted, node, what)
         if isinstance(have, SetT) and isinstance(wanted, SetT):
             return self._coerce_set(found, wanted, node, what)
         if isinstance(found, Const) and isinstance(have, IntT) and isinstance(wanted, IntT | SortT):
@@ -183,6 +225,26 @@ class Core(ABC):
         if self.alike(have, wanted):
             return found
         self.mismatch(have, wanted, node, what)
+
+    def _coerce_optional(self, found: Expr, have: OptT, wanted: OptT, node: ast.AST, what: str) -> Expr:
+        """An optional number with other bounds: its value is checked when it is stored."""
+        if not self.alike(have.inner, wanted.inner):
+            self.mismatch(have, wanted, node, what)
+        inside = Unary(wanted, "some", Unary(have.inner, "unwrap", found, found.loc), found.loc)
+        nothing = Const(wanted, None, found.loc)
+        return Cond(wanted, Unary(BOOL, "is_none", found, found.loc), nothing, inside, found.loc)
+
+    def single(self, kind: Type, node: ast.AST, what: str) -> ScalarT:
+        """The type as that of an element of something, or KV107."""
+        if isinstance(kind, BoolT | IntT | SortT | EnumT):
+            return kind
+        self.fail(
+            "KV107",
+            node,
+            f"{what} cannot have type {kind}",
+            "elements are single values: booleans, numbers, members of enumerations, elements of sorts",
+            "leave None out: `if x is not None`" if isinstance(kind, OptT | NoneT) else "name the elements themselves",
+        )
 
     def mismatch(self, have: Type, wanted: Type, node: ast.AST, what: str) -> NoReturn:
         """KV107: a value of the wrong type."""
@@ -236,7 +298,7 @@ class Core(ABC):
                 "make the variable Opt(...), or drop the test",
             )
         if isinstance(left.type, SetT) and isinstance(right.type, SetT):
-            return Binary(BOOL, "==", left, self._coerce_set(right, left.type, node, "the right side"), loc)
+            return Binary(BOOL, "==", *self.same_sets(left, right, node), loc)
         if isinstance(left, Const) and not isinstance(right, Const):
             left, right = right, left
         if isinstance(right.type, OptT) and not isinstance(left.type, OptT):
@@ -244,11 +306,20 @@ class Core(ABC):
         if isinstance(left.type, OptT) and isinstance(right.type, OptT) and self.alike(left.type, right.type):
             return Binary(BOOL, "==", left, right, loc)
         if isinstance(left.type, OptT) and isinstance(left.type.inner, IntT):
+            if isinstance(right.type, OptT):
+                neither, same = Unary(BOOL, "is_none", left, loc), self._equal_number(left, right, node)
+                return Cond(BOOL, Unary(BOOL, "is_none", right, loc), neither, same, loc)
             return self._equal_number(left, right, node)
         if isinstance(left.type, OptT):
             inner = self.coerce_compared(right, left.type.inner, node)
             return Binary(BOOL, "==", left, Unary(left.type, "some", inner, right.loc), loc)
         return Binary(BOOL, "==", left, self.coerce_compared(right, left.type, node), loc)
+
+    def same_sets(self, left: Expr, right: Expr, node: ast.AST) -> tuple[Expr, Expr]:
+        """Two sets of one type; a literal takes the type of the other side."""
+        if isinstance(left, SetOf) and not (isinstance(right, SetOf) and left.items):
+            return self.coerce(left, right.type, node, "the left side"), right
+        return left, self.coerce(right, left.type, node, "the right side")
 
     def _equal_number(self, left: Expr, right: Expr, node: ast.AST) -> Expr:
         """An optional number and a number, which may lie outside the optional's bounds."""
@@ -263,6 +334,16 @@ class Core(ABC):
         """Like `coerce`, but a number outside the other side's bounds just is not equal to it."""
         if isinstance(found.type, IntT) and isinstance(wanted, IntT):
             return found
+        bare = found.type.inner if isinstance(found.type, OptT) else found.type
+        element = isinstance(found, Const) and isinstance(bare, IntT) and isinstance(wanted, SortT)
+        if not element and not self.alike(bare, wanted):
+            self.fail(
+                "KV107",
+                node,
+                f"a value of type {wanted} is compared with one of type {found.type}",
+                "values of different types are never equal, so this test has one fixed answer",
+                "compare values of one type",
+            )
         return self.coerce(found, wanted, node, "one side")
 
     def meet(self, parts: Sequence[tuple[Expr, ast.AST]]) -> Type:

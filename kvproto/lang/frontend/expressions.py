@@ -6,16 +6,19 @@ import ast
 import builtins
 import types
 from enum import Enum
-from typing import Any
+from typing import Any, NoReturn
 
 from kvproto.diagnostics import did_you_mean
 from kvproto.ir.nodes import Binary, BinaryOp, Cond, Const, Expr, Local, Place, Read, SetOf, Unary
-from kvproto.ir.types import ArrayT, EnumT, IntT, NoneT, RecordT, SetT, SortT, Type
+from kvproto.ir.types import ArrayT, BoolT, EnumT, IntT, NoneT, RecordT, SetT, SortT, Type
 from kvproto.lang.binding import Params
+from kvproto.lang.frontend import refused
 from kvproto.lang.frontend.core import BOOL, INT, Core
+from kvproto.lang.frontend.refused import FINITE
 from kvproto.lang.frontend.typing import enum_type
 from kvproto.lang.frontend.values import Alias, Operand, Static, Unusable, Variable
 from kvproto.lang.sorts import Sort
+from kvproto.lang.source import assigned_names
 
 ARITHMETIC: dict[type[ast.operator], BinaryOp] = {
     ast.Add: "+",
@@ -43,7 +46,7 @@ class Expressions(Core):
                 return self._subscript(node)
             case ast.BoolOp(op=op, values=values):
                 word = "and" if isinstance(op, ast.And) else "or"
-                return self.logic(word, [self.truth(v) for v in values], node)
+                return self.logic(word, self._operands(values), node)
             case ast.UnaryOp():
                 return self._unary(node)
             case ast.BinOp():
@@ -63,24 +66,25 @@ class Expressions(Core):
             case _:
                 self._outside(node)
 
-    def _outside(self, node: ast.expr) -> Operand:
-        kind = type(node).__name__
-        known = {
-            "Lambda": ("KV116", "a lambda", "write a helper function with `def`"),
-            "Dict": ("KV145", "a dictionary", "use Array(index, element), or set() for the empty set"),
-            "DictComp": ("KV145", "a dictionary", "use Array(index, element)"),
-            "List": ("KV134", "a list as a value", "use a set, an array of the state, or a loop over a sort"),
-            "ListComp": ("KV134", "a list as a value", "count with sum(...), choose with next(...), collect in a set"),
-            "GeneratorExp": ("KV134", "a generator as a value", "put it inside any, all, sum, min, max or next"),
-            "JoinedStr": ("KV132", "a formatted string", "strings are no values of a model; use an Enum"),
-            "NamedExpr": ("KV102", "an assignment inside an expression", "assign in a line of its own"),
-            "Await": ("KV116", "await", "an action is one atomic step; write two actions"),
-            "Yield": ("KV116", "yield", "an action is one atomic step; write two actions"),
-            "Starred": ("KV102", "a starred expression", "name the values one by one"),
-            "Slice": ("KV102", "a slice", "loop over the index sort"),
-        }
-        code, what, cure = known.get(kind, ("KV102", f"{kind}", "see docs/language.md for what the language has"))
-        self.fail(code, node, f"{what} is outside the language", "it has no finite meaning in a model", cure)
+    def _operands(self, values: list[ast.expr]) -> list[Expr]:
+        """Operands of `and` and `or` where a value is needed: truth values, since Python gives one of them."""
+        parts: list[Expr] = []
+        for value in values:
+            part = self.expr(value) if not parts else self.scoped(lambda v=value: self.expr(v))  # type: ignore[misc]
+            if not isinstance(part.type, BoolT):
+                self.no_condition(part.type, value)
+            parts.append(part)
+        return parts
+
+    def condition(self, node: ast.BoolOp) -> Expr:
+        """`and` and `or` as a condition: sets may be operands."""
+        first, *rest = node.values
+        parts = [self.truth(first), *(self.scoped(lambda v=v: self.truth(v)) for v in rest)]  # type: ignore[misc]
+        return self.logic("and" if isinstance(node.op, ast.And) else "or", parts, node)
+
+    def _outside(self, node: ast.expr) -> NoReturn:
+        code, what, reason, cure = refused.expression(node)
+        self.fail(code, node, f"{what} is outside the language", reason, cure)
 
     def _literal(self, node: ast.Constant) -> Expr:
         loc = self.loc(node)
@@ -110,7 +114,8 @@ class Expressions(Core):
         if isinstance(bound, Alias | Static):
             return bound
         if isinstance(bound, Unusable):
-            self.fail("KV125", node, f"{node.id!r} {bound.why}", "a value must be known on every way here", "assign it before the branches")
+            reason = "a name must have one meaning here, on every way"
+            self.fail("KV125", node, f"{node.id!r} {bound.why}", reason, bound.cure)
         if node.id in self.frame.fn.__code__.co_freevars:
             self.fail(
                 "KV136",
@@ -118,6 +123,14 @@ class Expressions(Core):
                 f"{node.id!r} belongs to an enclosing function",
                 "models are read from module level, where every name has one meaning",
                 "move the function to the top level and pass the value as an argument",
+            )
+        if node.id in assigned_names(self.frame.fn):
+            self.fail(
+                "KV125",
+                node,
+                f"{node.id!r} is not assigned before this line",
+                "a name that a function assigns is local to it, everywhere in the function",
+                "assign it first, or take another name",
             )
         missing = object()
         found = self.frame.globals.get(node.id, getattr(builtins, node.id, missing))
@@ -211,7 +224,7 @@ class Expressions(Core):
                 node,
                 f"{name} has no attribute that a model can use",
                 "attributes are fields of the state, members of enumerations, parameters, and names of modules",
-                "see docs/language.md",
+                f"len({owner.name}) is its size" if isinstance(owner, Sort) else "use one of these",
             )
         name = getattr(owner, "__name__", type(owner).__name__)
         self.fail(
@@ -258,7 +271,11 @@ class Expressions(Core):
                 return Unary(INT, "neg", inner, self.loc(node))
             case _:
                 self.fail(
-                    "KV102", node, "this operator is outside the language", "numbers have no bits here", "use + - * // %"
+                    "KV102",
+                    node,
+                    "this operator is outside the language",
+                    "numbers have no bits here",
+                    "use + - * // %",
                 )
 
     def _binop(self, node: ast.BinOp) -> Expr:
@@ -279,15 +296,29 @@ class Expressions(Core):
     def setwise(self, op: BinaryOp, left: Expr, right: Expr, node: ast.AST) -> Expr:
         """Union, intersection or difference of two sets of one type."""
         kind = right.type if isinstance(left, SetOf) and not left.items else left.type
-        one = self.coerce(left, kind, node, "the left side")
-        other = self.coerce(right, kind, node, "the right side")
-        return self.binary(op, one, other, kind, node)
+        if not isinstance(kind, SetT) or not isinstance(right.type, SetT):
+            self.mismatch(right.type, left.type, node, "the right side")
+        one, other = self.same_sets(left, right, node)
+        return self.binary(op, one, other, one.type, node)
 
     def _conditional(self, node: ast.IfExp) -> Expr:
-        test, then, orelse = self.truth(node.test), self.expr(node.body), self.expr(node.orelse)
+        test = self.truth(node.test)
+        then, orelse = (self.scoped(lambda v=v: self.expr(v)) for v in (node.body, node.orelse))  # type: ignore[misc]
         kind = self.meet([(then, node.body), (orelse, node.orelse)])
         one = self.coerce(then, kind, node.body, "this side")
         return Cond(kind, test, one, self.coerce(orelse, kind, node.orelse, "this side"), self.loc(node))
+
+    def expected(self, node: ast.expr, wanted: Type) -> Expr:
+        """An expression whose type is known from where it goes: alternatives need not agree among themselves."""
+        if not isinstance(node, ast.IfExp):
+            return self.expr(node)
+        test = self.truth(node.test)
+
+        def side(part: ast.expr) -> Expr:
+            return self.coerce(self.expected(part, wanted), wanted, part, "this side")
+
+        then, orelse = (self.scoped(lambda part=part: side(part)) for part in (node.body, node.orelse))  # type: ignore[misc]
+        return Cond(wanted, test, then, orelse, self.loc(node))
 
     def _set_literal(self, elts: list[ast.expr], node: ast.AST) -> Expr:
         items = [self.expr(e) for e in elts]
@@ -296,8 +327,7 @@ class Expressions(Core):
         if isinstance(kind, IntT):
             numbers = [i.value for i in items if isinstance(i, Const) and isinstance(i.value, int)]
             element = IntT(min(numbers), max(numbers)) if len(numbers) == len(items) else kind
-        if not isinstance(element, type(BOOL) | IntT | SortT | EnumT):
-            self.mismatch(kind, SetT(BOOL), node, "an element of a set")
+        element = self.single(element, node, "an element of a set")
         parts = tuple(self.coerce(i, element, e, "an element") for i, e in zip(items, elts, strict=True))
         return SetOf(SetT(element), parts, self.loc(node))
 
@@ -305,10 +335,13 @@ class Expressions(Core):
 
     def _compare(self, node: ast.Compare) -> Expr:
         sides = [node.left, *node.comparators]
-        tests = [
-            self.comparison(op, left, right, node)
-            for op, left, right in zip(node.ops, sides, sides[1:], strict=False)
-        ]
+        tests: list[Expr] = []
+        for op, left, right in zip(node.ops, sides, sides[1:], strict=False):
+
+            def test(op: ast.cmpop = op, left: ast.expr = left, right: ast.expr = right) -> Expr:
+                return self.comparison(op, left, right, node)
+
+            tests.append(self.scoped(test) if tests else test())
         return self.logic("and", tests, node)
 
     def comparison(self, op: ast.cmpop, left: ast.expr, right: ast.expr, node: ast.AST) -> Expr:
@@ -346,7 +379,8 @@ class Expressions(Core):
     def _order(self, op: BinaryOp, left: ast.expr, right: ast.expr, node: ast.AST) -> Expr:
         one, other = self.expr(left), self.expr(right)
         if isinstance(one.type, SetT) and isinstance(other.type, SetT):
-            subset = self.binary("subset", one, self.coerce(other, one.type, node, "the right side"), BOOL, node)
+            one, other = self.same_sets(one, other, node)
+            subset = self.binary("subset", one, other, BOOL, node)
             if op == "<=":
                 return subset
             return self.logic("and", [subset, self.negate(self.equal(one, other, node))], node)
@@ -363,10 +397,22 @@ class Expressions(Core):
         return self.binary(op, self.integer(left), self.integer(right), BOOL, node)
 
     def _membership(self, left: ast.expr, right: ast.expr, node: ast.AST) -> Expr:
-        element, container = self.expr(left), self.operand(right)
+        element = self.expr(left)
+        if isinstance(right, ast.List):
+            self.fail("KV134", right, "a list as a value is outside the language", FINITE, "write a tuple: `in (A, B)`")
+        container = self.operand(right)
+        if isinstance(container, Alias) and isinstance(container.place.type, ArrayT):
+            index = container.place.type.index
+            self.fail(
+                "KV107",
+                right,
+                f"`in` needs a set, not {container.place.type}",
+                "membership is defined for sets, tuples of constants and ranges",
+                f"write any({ast.unparse(right)}[x] == ... for x in {index})",
+            )
         if isinstance(container, Static) and isinstance(container.value, tuple):
             tests = [self.equal(element, self.value(item, right), node) for item in container.value]
-            return self.logic("or", tests, node) if tests else Const(BOOL, False, self.loc(node))
+            return self.logic("or", tests, node)
         if isinstance(container, Static) and isinstance(container.value, range):
             low = Const(INT, container.value.start, self.loc(right))
             high = Const(INT, container.value.stop, self.loc(right))
@@ -377,6 +423,8 @@ class Expressions(Core):
                     [self.binary("<=", low, number, BOOL, node), self.binary("<", number, high, BOOL, node)],
                     node,
                 )
+            steps = [Const(IntT(n, n), n, self.loc(right)) for n in container.value]
+            return self.logic("or", [self.equal(number, n, node) for n in steps], node)
         if isinstance(container, Static) and isinstance(container.value, Sort):
             self.fail("KV102", node, "every element is in its sort", "this test is always true", "drop it")
         members = self.value(container, right)

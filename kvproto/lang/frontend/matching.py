@@ -11,6 +11,9 @@ def as_if(node: ast.Match, source: SourceFile) -> list[ast.stmt]:
     """The statement as an `if` chain (one statement, or none if no case is left)."""
     chain: list[ast.stmt] = []
     for case in reversed(node.cases):
+        if isinstance(case.pattern, ast.MatchAs) and case.pattern.name is None and case.guard is None:
+            chain = case.body
+            continue
         test = _test(node.subject, case.pattern, source)
         if case.guard is not None:
             test = ast.copy_location(ast.BoolOp(ast.And(), [test, case.guard]), case.pattern)

@@ -4,39 +4,39 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from kvproto.ir.nodes import Assert, Assign, BinaryOp, Const, Expr, For, If, Local, Place, Read, Require, SetOf, Stmt
-from kvproto.ir.types import ArrayT, IntT, NoneT, RecordT, SetT, Type, leaves
-from kvproto.lang.frontend.calls import Calls
+from kvproto.diagnostics import KvError
+from kvproto.ir.nodes import (
+    Assert,
+    Assign,
+    BinaryOp,
+    Const,
+    Expr,
+    For,
+    If,
+    Local,
+    Place,
+    Read,
+    Require,
+    SetLocal,
+    SetOf,
+    Stmt,
+)
+from kvproto.ir.types import ArrayT, IntT, NoneT, Path, PathPart, RecordT, SetT, Type, leaves
+from kvproto.lang.frontend import refused
 from kvproto.lang.frontend.core import BOOL, INT
 from kvproto.lang.frontend.expressions import ARITHMETIC, SETWISE
+from kvproto.lang.frontend.inlining import Inlining, always_returns, unless_ended
 from kvproto.lang.frontend.matching import as_if
 from kvproto.lang.frontend.typing import ir_type
-from kvproto.lang.frontend.values import Alias, Binding, Static, Unusable, Variable
+from kvproto.lang.frontend.values import Alias, Binding, Operand, Static, Unusable, Variable
 from kvproto.lang.native import require
-from kvproto.diagnostics import KvError
-
-REFUSED: dict[type[ast.stmt], tuple[str, str, str]] = {
-    ast.While: ("KV103", "a `while` loop", "loop over a sort or a range with `for`, and use `if` inside"),
-    ast.Break: ("KV104", "`break`", "choose with next(...), or guard the body with a flag"),
-    ast.Continue: ("KV104", "`continue`", "put the rest of the body under `if`"),
-    ast.Global: ("KV115", "`global`", "keep everything that changes in the state"),
-    ast.Nonlocal: ("KV115", "`nonlocal`", "keep everything that changes in the state"),
-    ast.Try: ("KV116", "`try`", "test the condition with `if`"),
-    ast.With: ("KV116", "`with`", "drop it"),
-    ast.Raise: ("KV116", "`raise`", "use `require` for guards and `assert` for claims"),
-    ast.Delete: ("KV116", "`del`", "store None or the empty set"),
-    ast.Import: ("KV116", "an import inside a function", "import at the top of the module"),
-    ast.ImportFrom: ("KV116", "an import inside a function", "import at the top of the module"),
-    ast.FunctionDef: ("KV116", "a function inside a function", "move it to the top level"),
-    ast.AsyncFunctionDef: ("KV116", "an async function", "an action is one atomic step; write two actions"),
-    ast.ClassDef: ("KV116", "a class inside a function", "move it to the top level"),
-}
+from kvproto.lang.source import function_source
 
 
-class Statements(Calls):
+class Statements(Inlining):
     """Translates statements of actions, init functions and helpers called as statements."""
 
     def __init__(self, state: RecordT, on_assert: Callable[[ast.Assert, str], str]) -> None:
@@ -59,15 +59,17 @@ class Statements(Calls):
             if isinstance(stmt, ast.Return):
                 self._return(stmt, rest)
                 return
-            if isinstance(stmt, ast.If) and _returns_somewhere([stmt]):
-                self._if(stmt, _unless_ended(stmt.body, rest), _unless_ended(stmt.orelse, rest))
+            if isinstance(stmt, ast.If) and _returns([stmt]):
+                self.no_rest([stmt], rest)
+                self._if(stmt, unless_ended(stmt.body, rest), unless_ended(stmt.orelse, rest))
                 return
             self.statement(stmt)
 
     def _return(self, stmt: ast.Return, rest: list[ast.stmt]) -> None:
-        if rest:
-            self.fail("KV147", rest[0], "this is never reached", "it stands after a `return`", "delete it")
+        self.no_rest([stmt], rest)
         if stmt.value is None:
+            if self.frame.returns_value:
+                self.fail("KV127", stmt, "a `return` without a value", "the call's value is used", "return a value")
             return
         if not self.frame.returns_value:
             self.fail(
@@ -78,11 +80,9 @@ class Statements(Calls):
                 "drop the value, or assign it: `x = helper(...)`",
             )
         found = self.expr(stmt.value)
-        if self.frame.result is None:
-            kind: Type = INT if isinstance(found.type, IntT) else found.type
-            self.frame.result = Variable(self.fresh("result"), kind)
-        value = self.coerce(found, self.frame.result.type, stmt.value, "the returned value")
-        self.bind(self.frame.result.name, self.frame.result.type, value, self.loc(stmt))
+        setting = SetLocal(self.frame.result, found.type, found, self.loc(stmt))
+        self.frame.returned.append((setting, stmt.value))
+        self.keep(setting)
 
     def statement(self, stmt: ast.stmt) -> None:
         """Translate one statement into the present block."""
@@ -106,6 +106,8 @@ class Statements(Calls):
             case ast.For():
                 self._for(stmt)
             case ast.Expr(value=value):
+                if type(value) in refused.EXPRESSIONS:
+                    self.operand(value)
                 self.fail(
                     "KV101",
                     stmt,
@@ -116,10 +118,8 @@ class Statements(Calls):
                     else "delete it, or assign the value",
                 )
             case _:
-                code, what, cure = REFUSED.get(
-                    type(stmt), ("KV101", f"`{type(stmt).__name__}`", "see docs/language.md for what the language has")
-                )
-                self.fail(code, stmt, f"{what} is outside the language", "it has no finite meaning in a model", cure)
+                code, what, reason, cure = refused.statement(stmt)
+                self.fail(code, stmt, f"{what} is outside the language", reason, cure)
 
     @staticmethod
     def _message(stmt: ast.Assert) -> str:
@@ -138,7 +138,13 @@ class Statements(Calls):
         fn = target.value if isinstance(target, Static) else None
         if fn is require:
             if len(node.args) != 1 or node.keywords:
-                self.fail("KV128", node, "require takes one condition", "it is a guard", "write require(condition)")
+                self.fail(
+                    "KV128",
+                    node,
+                    "require takes one condition",
+                    "a guard says when the action can happen, and nothing else",
+                    "write require(condition); a comment can say why",
+                )
             self.block.append(Require(self.truth(node.args[0]), self.loc(node)))
         elif inspect.isfunction(fn):
             self.inline(fn, node, wants_value=False)
@@ -157,7 +163,13 @@ class Statements(Calls):
                 "use `discard` for `remove`" if func.attr == "remove" else "assign the new value instead",
             )
         if len(node.args) != (0 if func.attr == "clear" else 1) or node.keywords:
-            self.fail("KV111", node, f".{func.attr} takes other arguments", "add and discard take one element", "correct the call")
+            self.fail(
+                "KV111",
+                node,
+                f".{func.attr}(...) with {len(node.args)} arguments",
+                "add and discard take one element, clear takes none",
+                "correct the call",
+            )
         if func.attr == "clear":
             self.block.append(Assign(place, SetOf(kind, (), loc), loc))
             return
@@ -172,7 +184,7 @@ class Statements(Calls):
             self.operand(node)
         frame, definition = self.open_frame(fn, node, pure=False)
         frame.returns_value = wants_value
-        if wants_value and not _always_returns(definition.body):
+        if wants_value and not always_returns(definition.body):
             self.frame.source.fail(
                 "KV127",
                 node,
@@ -180,10 +192,25 @@ class Statements(Calls):
                 "its value is used",
                 "end it with `return ...`",
             )
+        frame.result = self.fresh("result")
         caller, self.frame = self.frame, frame
+        outer, self.block = self.block, []
         self._sequence(definition.body)
-        self.frame = caller
-        return frame.result
+        kind = self._settle_result() if frame.returned else None
+        outer.extend(self.block)
+        self.frame, self.block = caller, outer
+        return None if kind is None else Variable(frame.result, kind)
+
+    def _settle_result(self) -> Type:
+        """Give the values that a helper returns, all seen now, the one type they have in common."""
+        returned = self.frame.returned
+        kind = self.meet([(setting.value, node) for setting, node in returned])
+        final: dict[int, Stmt] = {}
+        for setting, node in returned:
+            value = self.coerce(setting.value, kind, node, "the returned value")
+            final[id(setting)] = SetLocal(setting.name, kind, value, setting.loc)
+        self.block = list(_replaced(tuple(self.block), final))
+        return kind
 
     # --- stores and locals ----------------------------------------------------------------------------
 
@@ -203,9 +230,22 @@ class Statements(Calls):
             self._store(target, stmt.value, stmt)
 
     def _declare(self, stmt: ast.AnnAssign) -> None:
-        if not isinstance(stmt.target, ast.Name) or stmt.value is None:
+        target = ast.unparse(stmt.target)
+        if not isinstance(stmt.target, ast.Name):
             self.fail(
-                "KV124", stmt, "an annotation without a local and a value", "it declares nothing", "write x: Type = value"
+                "KV124",
+                stmt.annotation,
+                "a type at a place of the state",
+                "the state class has declared it",
+                f"write {target} = ...",
+            )
+        if stmt.value is None:
+            self.fail(
+                "KV124",
+                stmt,
+                "a local without a value",
+                "in Python this line gives the name no value",
+                f"write {target}: {ast.unparse(stmt.annotation)} = ...",
             )
 
         def fail(message: str, reason: str, cure: str) -> KvError:
@@ -217,7 +257,9 @@ class Statements(Calls):
         try:
             kind = eval(text, dict(self.frame.globals))
         except Exception as problem:
-            raise fail(f"{text} cannot be evaluated: {problem}", "it is ordinary Python", "check the names") from None
+            raise fail(
+                f"{text} cannot be evaluated: {problem}", "a type is an ordinary Python expression", "check the names"
+            ) from None
         self._local(stmt.target.id, stmt.value, ir_type(kind, fail), stmt)
 
     def _local(self, name: str, value: ast.expr, declared: Type | None, stmt: ast.stmt) -> None:
@@ -230,24 +272,31 @@ class Statements(Calls):
                 "it stands for one fixed element in this step",
                 "use another name",
             )
-        found = self._right_side(value)
+        if not isinstance(before, Variable):
+            sibling = self.frame.elsewhere.get(name)
+            before = sibling if isinstance(sibling, Variable) and not sibling.fixed else None
+        kind = declared or (before.type if isinstance(before, Variable) else None)
+        found = self.expected(value, kind) if kind and isinstance(value, ast.IfExp) else self._right_side(value)
         if isinstance(found, Alias | Static):
             self.frame.names[name] = self.freeze(found) if isinstance(found, Alias) else found
             return
-        kind = declared or (before.type if isinstance(before, Variable) else None)
-        if kind is None:
-            kind = INT if isinstance(found.type, IntT) else found.type
-            if isinstance(kind, NoneT):
-                self.fail(
-                    "KV107",
-                    stmt,
-                    f"{name!r} starts as None without a type",
-                    "which optional it is cannot be seen here",
-                    f"write {name}: Opt(Page) = None, or use next(..., None)",
-                )
+        kind = kind or self._first_type(name, found, stmt)
         inner = before.name if isinstance(before, Variable) else self.fresh(name)
         self.bind(inner, kind, self.coerce(found, kind, value, repr(name)), self.loc(stmt))
         self.frame.names[name] = Variable(inner, kind)
+
+    def _first_type(self, name: str, found: Expr, stmt: ast.stmt) -> Type:
+        """The type of a local that gets its first value."""
+        empty = isinstance(found, SetOf) and not found.items
+        if isinstance(found.type, NoneT) or empty:
+            self.fail(
+                "KV107",
+                stmt,
+                f"{name!r} starts as {'the empty set' if empty else 'None'} without a type",
+                "what it can hold later cannot be seen here",
+                f"write {name}: Set(Page) = set()" if empty else f"write {name}: Opt(Page) = None",
+            )
+        return INT if isinstance(found.type, IntT) else found.type
 
     def _right_side(self, value: ast.expr) -> Expr | Alias | Static:
         """A value; a call of a helper here may also do things."""
@@ -277,7 +326,10 @@ class Statements(Calls):
         )
 
     def _store(self, target: ast.expr, value: ast.expr, stmt: ast.stmt) -> None:
-        found = self._right_side(value)
+        if isinstance(value, ast.IfExp) and not isinstance(kind := self._place(target).type, RecordT | ArrayT):
+            found: Operand = self.expected(value, kind)
+        else:
+            found = self._right_side(value)
         place = self._place(target)
         if isinstance(place.type, RecordT | ArrayT):
             self._copy(place, found, value, stmt)
@@ -297,7 +349,7 @@ class Statements(Calls):
             read = Read(kind, Place(kind, (*source.steps, *tail), loc), loc)
             self.block.append(Assign(Place(kind, (*goal.steps, *tail), loc), read, loc))
 
-    def _step(self, part: bool | int | str, root: Type, before: tuple[bool | int | str, ...], node: ast.AST) -> str | Expr:
+    def _step(self, part: PathPart, root: Type, before: Path, node: ast.AST) -> str | Expr:
         kind = root
         for earlier in before:
             kind = kind.element if isinstance(kind, ArrayT) else dict(kind.fields)[str(earlier)]  # type: ignore[union-attr]
@@ -323,7 +375,13 @@ class Statements(Calls):
                 ARITHMETIC[type(stmt.op)], self.integer(stmt.target), self.integer(stmt.value), INT, stmt
             )
         else:
-            self.fail("KV102", stmt, "this operator is outside the language", "numbers have + - * // %, sets | & -", "rewrite it")
+            self.fail(
+                "KV102",
+                stmt,
+                "this operator is outside the language",
+                "numbers have + - * // %, sets have | & -",
+                "rewrite it with these",
+            )
         self.block.append(Assign(place, self.coerce(value, place.type, stmt, "the value"), loc))
 
     # --- branches and loops ---------------------------------------------------------------------------
@@ -333,36 +391,66 @@ class Statements(Calls):
         before = dict(self.frame.names)
         one = self.body(then)
         after_then, self.frame.names = self.frame.names, dict(before)
+        outer, self.frame.elsewhere = self.frame.elsewhere, {**self.frame.elsewhere, **after_then}
         other = self.body(orelse)
+        self.frame.elsewhere = outer
         self.frame.names = _merge(after_then, self.frame.names)
         self.block.append(If(test, tuple(one), tuple(other), self.loc(stmt.test)))
 
     def _for(self, stmt: ast.For) -> None:
         if stmt.orelse:
-            self.fail("KV116", stmt.orelse[0], "`else` after a loop", "loops always run to their end", "delete the else")
-        if _returns_somewhere(stmt.body):
+            self.fail(
+                "KV116",
+                stmt.orelse[0],
+                "`else` after a loop",
+                "loops always run to their end, so it is no alternative",
+                "put what stands in it after the loop",
+            )
+        if returns := _returns(stmt.body):
             self.fail(
                 "KV114",
-                stmt,
+                returns[0],
                 "`return` inside a loop",
                 "loops are unrolled and run over the whole domain",
                 "choose the element first: next((x for x in Sort if ...), None)",
             )
         domain, members = self.domain(stmt.iter)
-        name, inner, shadowed = self.enter_loop(stmt.target, domain.type)
+        if members is not None and not isinstance(members, Read):
+            fresh = self.fresh("members")
+            self.bind(fresh, members.type, members, members.loc)
+            members = Local(members.type, fresh, members.loc)
+        name, inner, _ = self.enter_loop(stmt.target, domain.type)
         before = dict(self.frame.names)
+        self._forget_what_changes(stmt)
         where = None
         if members is not None:
             where = self.binary("in", Local(domain.type, inner, domain.loc), members, BOOL, stmt.iter)
         body = self.body(stmt.body)
         certain = members is None and len(domain.values) > 0
         self.frame.names = self.frame.names if certain else _merge(self.frame.names, before)
-        self.leave_loop(name, shadowed)
+        self.frame.names[name] = Unusable(
+            "was the variable of a loop that has ended", "keep the element in a local of another name"
+        )
         self.block.append(For(inner, domain, where, tuple(body), self.loc(stmt)))
+
+    def _forget_what_changes(self, loop: ast.For) -> None:
+        """Names for parts of the state that the loop gives a new meaning have none at the start of a round."""
+        for node in (n for stmt in loop.body for n in ast.walk(stmt)):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                if isinstance(self.frame.names.get(node.id), Alias | Static):
+                    self.frame.names[node.id] = Unusable(
+                        "stands for different things in different rounds of this loop",
+                        "use another name inside the loop",
+                    )
 
 
 def _loaded(name: ast.Name) -> ast.Name:
     return ast.copy_location(ast.Name(name.id, ast.Load()), name)
+
+
+def _same(one: Binding, other: Binding) -> bool:
+    both = isinstance(one, Alias) and isinstance(other, Alias)
+    return one == other or (both and one.place.steps == other.place.steps)  # type: ignore[union-attr]
 
 
 def _merge(one: dict[str, Binding], other: dict[str, Binding]) -> dict[str, Binding]:
@@ -371,40 +459,35 @@ def _merge(one: dict[str, Binding], other: dict[str, Binding]) -> dict[str, Bind
     for name in [*one, *(n for n in other if n not in one)]:
         left, right = one.get(name), other.get(name)
         if left is None or right is None:
-            merged[name] = Unusable("is not assigned on every way to this line")
-        elif left == right or (isinstance(left, Alias) and isinstance(right, Alias) and left.place.steps == right.place.steps):
-            merged[name] = left
-        elif isinstance(left, Unusable):
+            merged[name] = Unusable("is not assigned on every way to this line", "assign it before the branches")
+        elif isinstance(left, Unusable) or _same(left, right):
             merged[name] = left
         else:
-            merged[name] = Unusable("means different things on different ways to this line")
+            merged[name] = Unusable(
+                "means different things on different ways to this line", "use it inside the branches, or another name"
+            )
     return merged
 
 
-def _unless_ended(body: list[ast.stmt], rest: list[ast.stmt]) -> list[ast.stmt]:
-    return body if _always_returns(body) else [*body, *rest]
-
-
-def _always_returns(body: list[ast.stmt]) -> bool:
+def _replaced(body: tuple[Stmt, ...], final: Mapping[int, Stmt]) -> tuple[Stmt, ...]:
+    """The statements with some (by identity) replaced; those inside of loops are not among them."""
+    done: list[Stmt] = []
     for stmt in body:
-        if isinstance(stmt, ast.Return):
-            return True
-        if isinstance(stmt, ast.If) and stmt.orelse and _always_returns(stmt.body) and _always_returns(stmt.orelse):
-            return True
-        if isinstance(stmt, ast.Match) and all(_always_returns(c.body) for c in stmt.cases):
-            last = stmt.cases[-1]
-            if isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None and last.guard is None:
-                return True
-    return False
+        if isinstance(stmt, If):
+            then, orelse = _replaced(stmt.then, final), _replaced(stmt.orelse, final)
+            done.append(If(stmt.test, then, orelse, stmt.loc))
+        else:
+            done.append(final.get(id(stmt), stmt))
+    return tuple(done)
 
 
-def _returns_somewhere(body: list[ast.stmt]) -> bool:
-    return any(isinstance(node, ast.Return) for stmt in body for node in ast.walk(stmt))
+def _returns(body: list[ast.stmt]) -> list[ast.Return]:
+    return [node for stmt in body for node in ast.walk(stmt) if isinstance(node, ast.Return)]
 
 
 def _simple(fn: Callable[..., Any]) -> bool:
     """The helper is a single `return` (after its docstring), so it can be translated as an expression."""
-    from kvproto.lang.source import function_source
-
-    body = [s for s in function_source(fn)[1].body if not isinstance(s, ast.Expr)]
+    body = function_source(fn)[1].body
+    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant):
+        body = body[1:]
     return len(body) == 1 and isinstance(body[0], ast.Return)

@@ -57,6 +57,11 @@ def scalar_type(kind: Any, fail: Fail) -> ScalarT:
     return found
 
 
+def parameter_type(kind: Any, fail: Fail) -> ScalarT:
+    """A type that a parameter of an action or init function may have."""
+    return _bounded(scalar_type(kind, fail), MAX_INDEX, "a parameter", fail)
+
+
 def ir_type(kind: Any, fail: Fail) -> Type:
     """The IR type that an annotation means."""
     match kind:
@@ -74,6 +79,10 @@ def ir_type(kind: Any, fail: Fail) -> Type:
             index = _bounded(scalar_type(kind.index, fail), MAX_INDEX, "an array", fail)
             return ArrayT(index, ir_type(kind.element, fail))
         case type() if issubclass(kind, Enum):
+            if not len(kind):
+                raise fail(
+                    f"{kind.__name__} has no members", "a variable needs at least one value", "give it a member"
+                )
             return enum_type(kind)
         case type() if issubclass(kind, Record):
             return record_type(kind)
@@ -88,7 +97,14 @@ def ir_type(kind: Any, fail: Fail) -> Type:
 
 
 def _int_type(kind: Int, fail: Fail) -> IntT:
-    lo, hi = kind.bounds()
+    try:
+        lo, hi = kind.bounds()
+    except TypeError as problem:
+        raise fail(
+            str(problem),
+            "bounds are numbers, sorts (their size) and number parameters (their value)",
+            "write Int(0, 3), Int(0, Page) or Int(0, Config.limit)",
+        ) from None
     if lo > hi or max(abs(lo), abs(hi)) > MAX_INT:
         raise fail(
             f"Int({lo}, {hi}) has no values, or too large ones",
@@ -103,7 +119,9 @@ def _bounded(kind: ScalarT, most: int, what: str, fail: Fail) -> ScalarT:
     if wide or len(values_of(kind)) > most:
         raise fail(
             f"{kind} has more than {most} values, too many for {what}",
-            f"the state is a bit vector; {what} of this type has one entry for each of them",
+            "an action is unrolled over all values of its parameters"
+            if what == "a parameter"
+            else f"the state is a bit vector; {what} of this type has one entry for each of them",
             "use a smaller type or a smaller scope",
         )
     return kind
@@ -111,6 +129,13 @@ def _bounded(kind: ScalarT, most: int, what: str, fail: Fail) -> ScalarT:
 
 def record_type(cls: type[Record]) -> RecordT:
     """The record type of a state class, with errors placed at the annotation."""
+    if not (isinstance(cls, type) and issubclass(cls, Record)):
+        raise KvError(
+            "KV117",
+            f"{getattr(cls, '__name__', repr(cls))} is no state class",
+            reason="a state is a class with annotated fields",
+            cure="write class State(Record): and Model(..., state=State)",
+        )
     try:
         fields = field_types(cls)
     except KvError:
@@ -127,15 +152,44 @@ def record_type(cls: type[Record]) -> RecordT:
             "a state is made of annotated fields",
             "write fields as `name: Type`",
         )
+    for name in fields:
+        if hasattr(cls, name):
+            raise _class_error(cls, name, "KV117")(
+                f"field {name!r} of {cls.__name__} has a default",
+                "every field starts at the zero of its type, so a default would be ignored",
+                "drop it, and set the field in a function decorated with @init",
+            )
+    for name, kind in fields.items():
+        if cls in _records_of(kind, set()):
+            raise _class_error(cls, name, "KV117")(
+                f"{cls.__name__} contains itself",
+                "a state is finite, and this one would have no end",
+                "hold the index of another record: Opt(Req)",
+            )
     return RecordT(cls.__name__, tuple((n, ir_type(k, _class_error(cls, n, "KV117"))) for n, k in fields.items()))
+
+
+def _records_of(kind: Any, seen: set[Any]) -> set[Any]:
+    """All record classes that a type mentions, however deep."""
+    if isinstance(kind, Array):
+        return _records_of(kind.element, seen)
+    if isinstance(kind, type) and issubclass(kind, Record) and kind not in seen:
+        seen.add(kind)
+        for inner in field_types(kind).values():
+            _records_of(inner, seen)
+    return seen
 
 
 def _class_error(cls: type, field: str | None, code: str) -> Fail:
     """An error at the class, or at the annotation of one of its fields."""
 
     def fail(message: str, reason: str, cure: str) -> KvError:
-        path = inspect.getsourcefile(cls)
-        assert path is not None
+        try:
+            path = inspect.getsourcefile(cls)
+        except TypeError:
+            path = None
+        if path is None:
+            return KvError(code, message, reason=reason, cure=cure)
         source = load(Path(path))
         node = _class_node(source, cls.__name__, field)
         loc = source.loc(node) if node else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -38,9 +39,10 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Unusable:
-    """A name that may be unassigned, or mean different things, where it stands; `why` says which."""
+    """A name that may be unassigned, or mean different things, where it stands; `why` says which, `cure` what to do."""
 
     why: str
+    cure: str
 
 
 Binding = Static | Alias | Variable | Unusable
@@ -59,9 +61,13 @@ class Frame:
     pure: bool
     """In expression position: no loops, no stores; locals become `Let`."""
     lets: list[SetLocal] = field(default_factory=list)
-    result: Variable | None = None
-    """Where a `return` of a helper called as a statement puts its value."""
+    result: str = ""
+    """The local in which a `return` of a helper called as a statement puts its value."""
+    returned: list[tuple[SetLocal, ast.expr]] = field(default_factory=list)
+    """What such returns have put there so far."""
     returns_value: bool = False
+    elsewhere: dict[str, Binding] = field(default_factory=dict)
+    """What names mean at the end of the other way of a branch: a local has one IR name on both ways."""
 
     def active(self) -> list[Callable[..., Any]]:
         """Functions on the inlining stack, innermost first."""

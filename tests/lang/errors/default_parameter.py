@@ -1,5 +1,6 @@
-from kvproto.lang import Bool, Machine, Model, Record, action
+from kvproto.lang import Bool, Machine, Model, Record, Sort, action
 
+Req = Sort("Req", size=2)
 m = Machine("m")
 
 

@@ -1,4 +1,4 @@
-from kvproto.lang import Bool, Machine, Model, Record, Sort, action
+from kvproto.lang import Bool, Int, Machine, Model, Record, Sort, action
 
 Req = Sort("Req", size=2)
 m = Machine("m")
@@ -6,6 +6,7 @@ m = Machine("m")
 
 class State(Record):
     ok: Bool
+    n: Int(0, 3)
 
 
 @action(m)

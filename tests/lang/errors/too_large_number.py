@@ -1,4 +1,4 @@
-from kvproto.lang import Bool, Machine, Model, Record, Sort, action
+from kvproto.lang import Bool, Int, Machine, Model, Record, Sort, action
 
 Req = Sort("Req", size=2)
 Page = Sort("Page", size=3)
@@ -6,12 +6,13 @@ m = Machine("m")
 
 
 class State(Record):
+    n: Int(0, 3)
     ok: Bool
 
 
 @action(m)
 def go(s, r: Req):
-    total = 3
+    total = s.n
     for p in Page:
         for q in Page:
             for k in range(8):

@@ -1,4 +1,4 @@
-from kvproto.lang import Bool, Machine, Model, Record, Sort, action, init, require
+from kvproto.lang import Bool, Machine, Model, Record, Sort, action, require
 
 Req = Sort("Req", size=2)
 m = Machine("m")
@@ -10,12 +10,8 @@ class State(Record):
 
 @action(m)
 def go(s, r: Req):
+    require(None)
     s.ok = True
-
-
-@init
-def start(s):
-    require(s.ok)
 
 
 model = Model("tiny", "one mistake", state=State, parts=[__name__])

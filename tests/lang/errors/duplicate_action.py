@@ -1,0 +1,21 @@
+from kvproto.lang import Bool, Machine, Model, Record, Sort, action
+
+Req = Sort("Req", size=2)
+m = Machine("m")
+
+
+class State(Record):
+    ok: Bool
+
+
+@action(m)
+def go(s, r: Req):
+    s.ok = True
+
+
+@action(m)
+def go(s, r: Req):
+    s.ok = False
+
+
+model = Model("tiny", "one mistake", state=State, parts=[__name__])

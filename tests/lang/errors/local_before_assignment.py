@@ -1,0 +1,20 @@
+from kvproto.lang import Int, Machine, Model, Record, Sort, action
+
+Req = Sort("Req", size=2)
+m = Machine("m")
+
+
+class State(Record):
+    n: Int(0, 3)
+
+
+limit = 3
+
+
+@action(m)
+def go(s, r: Req):
+    s.n = limit
+    limit = 2
+
+
+model = Model("tiny", "one mistake", state=State, parts=[__name__])

@@ -1,0 +1,22 @@
+from kvproto.lang import Bool, Int, Machine, Model, Record, Sort, action
+
+Req = Sort("Req", size=2)
+m = Machine("m")
+
+
+class State(Record):
+    n: Int(0, 3)
+    ok: Bool
+
+
+@action(m)
+def go(s, r: Req):
+    if s.ok:
+        return
+    else:
+        s.ok = True
+        return
+    s.n = 1
+
+
+model = Model("tiny", "one mistake", state=State, parts=[__name__])
