@@ -6,6 +6,7 @@ import inspect
 
 import click
 
+from kvproto.cli.options import say
 from kvproto.diagnostics import CATALOGUE, KvError, did_you_mean
 from kvproto.lang.load import find, shipped_models
 from kvproto.lang.model import InvariantMark
@@ -14,21 +15,21 @@ from kvproto.lang.model import InvariantMark
 @click.command()
 @click.argument("word", metavar="CODE_OR_PROPERTY")
 def explain(word: str) -> None:
-    """What an error code (KV107) or a property (reads_own_writes) means."""
-    if word.upper() in CATALOGUE:
-        entry = CATALOGUE[word.upper()]
-        click.echo(f"{word.upper()}  {entry.title}\n\n{entry.text}")
+    """What a code (KV107) or property means."""
+    code = word.strip().upper()
+    if code in CATALOGUE:
+        say(f"{code}  {CATALOGUE[code].title}\n\n{CATALOGUE[code].text}")
         return
     claims = properties()
     if word not in claims:
+        near = did_you_mean(word, claims) or did_you_mean(code, CATALOGUE)
         raise KvError(
             "KV017",
-            f"nothing is known about {word!r}{did_you_mean(word, [*claims, *CATALOGUE])}",
-            reason=f"properties: {', '.join(sorted(claims))}; codes: KV001 to KV301",
-            cure="give one of these",
+            f"nothing is known about {word!r}{near}",
+            reason=f"properties: {', '.join(sorted(claims))}; codes: {min(CATALOGUE)} to {max(CATALOGUE)}",
+            cure="give one of these; for the properties of your own model see  kvproto list MODEL.py",
         )
-    for model, claim, doc in claims[word]:
-        click.echo(f"{word}  (model {model})\n\n{claim}\n\n{doc}".rstrip())
+    say("\n\n".join(f"{word}  (model {model})\n\n{claim}\n\n{doc}".rstrip() for model, claim, doc in claims[word]))
 
 
 def properties() -> dict[str, list[tuple[str, str, str]]]:
@@ -39,7 +40,7 @@ def properties() -> dict[str, list[tuple[str, str, str]]]:
         for fn, mark in model.marked(InvariantMark):
             found.setdefault(fn.__name__, []).append((name, mark.claim, inspect.getdoc(fn) or ""))
         if model.terminal is not None or model.deadlock:
-            terminal = inspect.getdoc(model.terminal) or "" if model.terminal else ""
+            done = inspect.getdoc(model.terminal) or "" if model.terminal else ""
             claim = "some action can happen, unless everything is done"
-            found.setdefault("no_deadlock", []).append((name, claim, f"Done means: {terminal}" if terminal else ""))
+            found.setdefault("no_deadlock", []).append((name, claim, f"Done means: {done}" if done else ""))
     return found

@@ -6,25 +6,24 @@ import inspect
 
 import click
 
+from kvproto.cli.options import say
 from kvproto.lang.bind import choose, sorts_of
 from kvproto.lang.binding import Parameter
-from kvproto.lang.frontend.build import build
 from kvproto.lang.load import Target, find, shipped_models
 from kvproto.lang.model import InvariantMark, Model
-from kvproto.passes.footprint import footprint
 
 
 @click.command("list")
 @click.argument("targets", nargs=-1, metavar="[MODEL]...")
 @click.option("--actions", is_flag=True, help="Also every action: what it does, abstracts, reads and writes.")
 def list_models(targets: tuple[str, ...], actions: bool) -> None:
-    """Models with their presets, scopes, parameters and properties."""
-    for at, name in enumerate(targets or shipped_models()):
-        if at:
-            click.echo()
-        target = find(name)
-        for line in lines(name, target.model) + (action_lines(target) if actions else []):
-            click.echo(line)
+    """Models: presets, scopes, parameters, properties."""
+    shown = []
+    for target in [find(name) for name in targets or shipped_models()]:
+        if target.preset is not None:
+            choose(target.model, preset=target.preset)  # a misspelt one is refused, not passed over
+        shown.append("\n".join(lines(target.text, target.model) + (action_lines(target) if actions else [])))
+    say("\n\n".join(shown))
 
 
 def lines(name: str, model: Model) -> list[str]:
@@ -44,6 +43,9 @@ def lines(name: str, model: Model) -> list[str]:
 
 def action_lines(target: Target) -> list[str]:
     """The actions under the target's preset, with their footprints."""
+    from kvproto.lang.frontend.build import build  # the front end is slow to load, and a plain list does without it
+    from kvproto.passes.footprint import footprint
+
     system = build(target.model, choose(target.model, preset=target.preset))
     found = ["  actions"]
     for action in system.actions:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace as with_changes
 from pathlib import Path
 
 import click
 
-from kvproto.cli.check import _setting
+from kvproto.cli.options import check_json_file, say, setting, write_json
 from kvproto.diagnostics import KvError
+from kvproto.replay import replay as run
+from kvproto.replay import report_lines
 from kvproto.trace import codec
 
 
 @click.command()
-@click.argument("trace", type=click.Path(path_type=Path))
+@click.argument("trace")
 @click.option(
     "--set",
     "sets",
@@ -24,24 +25,22 @@ from kvproto.trace import codec
 )
 @click.option("--json", "json_file", metavar="FILE", help="Write the outcome as JSON (- for standard output).")
 @click.option("--save", is_flag=True, help="Store the outcome in the trace file, under `replay`.")
-def replay(trace: Path, sets: tuple[str, ...], json_file: str | None, save: bool) -> int:
-    """Run TRACE on the reference implementation: real KV tensors in real paged pools.
+def replay(trace: str, sets: tuple[str, ...], json_file: str | None, save: bool) -> int:
+    """Run TRACE on the reference implementation, on real tensors.
 
     After every step the implementation's state must equal the model's.  Exit 1 at the first difference.
     """
-    from kvproto.replay import replay as run
-    from kvproto.replay import report_lines
-
     loaded = codec.read(trace)
-    overrides = {name: _value(name, value) for name, value in map(_setting, sets)}
+    overrides = {name: _value(name, value) for name, value in map(setting, sets)}
+    check_json_file(json_file)
     result = run(loaded, overrides=overrides)
     if json_file != "-":
         for line in report_lines(result):
-            click.echo(line)
+            say(line)
     if json_file is not None:
-        _write(json_file, json.dumps(result.summary(), indent=2) + "\n")
+        write_json(json_file, result.summary())
     if save:
-        codec.save(with_changes(loaded, replay=result.summary()), trace)
+        codec.save(with_changes(loaded, replay=result.summary()), Path(trace))
     return 1 if result.divergence is not None else 0
 
 
@@ -57,20 +56,3 @@ def _value(name: str, text: str) -> bool | int:
         reason="sizes are numbers, mitigations are on or off",
         cure=f"write --set {name}=on",
     )
-
-
-def _write(file: str, text: str) -> None:
-    if file == "-":
-        click.echo(text, nl=False)
-        return
-    try:
-        Path(file).write_text(text, encoding="utf-8")
-    except OSError as problem:
-        raise KvError(
-            "KV021",
-            f"the outcome cannot be written to {file}: {problem.strerror}",
-            reason="the replay is done, but its JSON has no place to go",
-            cure="give --json a file in a folder that can be written",
-        ) from None
-
-

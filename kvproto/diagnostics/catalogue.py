@@ -146,6 +146,18 @@ _USAGE: dict[str, Entry] = {
         "The file for the results cannot be written: its directory does not exist, or the disk is full or\n"
         "protected. Name another file.",
     ),
+    "KV022": Entry(
+        "command line not understood",
+        "An option or argument of the command line is unknown, missing, or has a value that it does not\n"
+        "take. `kvproto --help` lists the commands, `kvproto check --help` the options of one of them.",
+    ),
+    "KV023": Entry(
+        "project settings are wrong",
+        "The [tool.kvproto] table of pyproject.toml cannot be read, or holds something else than\n"
+        "`targets`, the list of models that `kvproto check` searches when none is named. Example:\n"
+        "    [tool.kvproto]\n"
+        '    targets = ["model.py", "sglang@patched"]',
+    ),
 }
 
 _LANGUAGE: dict[str, Entry] = {

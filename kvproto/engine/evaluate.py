@@ -33,7 +33,22 @@ from kvproto.ir.nodes import (
     ToIndex,
     Unary,
 )
-from kvproto.ir.types import LeafT, OptT, Path, ScalarT, SetT, Value, fits, leaves, values_of, zero_of
+from kvproto.ir.types import (
+    BoolT,
+    EnumT,
+    IntT,
+    LeafT,
+    OptT,
+    Path,
+    ScalarT,
+    SetT,
+    SortT,
+    Value,
+    fits,
+    leaves,
+    values_of,
+    zero_of,
+)
 
 State = tuple[Value, ...]
 """One value for each leaf of the state, in the order of `kvproto.ir.types.leaves`."""
@@ -197,7 +212,8 @@ class Run:
 
     def to_index(self, expr: ToIndex) -> Value:
         value = self.value(expr.arg)
-        if not fits(value, expr.type):  # type: ignore[arg-type]
+        assert isinstance(expr.type, BoolT | IntT | SortT | EnumT)
+        if not fits(value, expr.type):
             raise Fault(expr, f"index {value} is outside {expr.type}", "KV202")
         return value
 
@@ -261,8 +277,9 @@ class Run:
                         members.add(self.member(expr, item, expr.type.element))
                 return frozenset(members)
             case "first":
-                first = next(found, _NOTHING)
-                return self.otherwise(expr) if first is _NOTHING else first  # type: ignore[return-value]
+                for first in found:
+                    return first
+                return self.otherwise(expr)
             case "min" | "max":
                 numbers = [number(v) for v in found]
                 if not numbers:
@@ -280,9 +297,6 @@ class Run:
         if expr.default is None:
             raise Fault(expr, f"{expr.op} of nothing", "KV205")
         return self.value(expr.default)
-
-
-_NOTHING = object()
 
 
 def number(value: Value) -> int:
@@ -322,5 +336,3 @@ def setwise(op: str, left: Value, right: Value) -> Value:
             return left - right
         case _:
             return left <= right
-
-

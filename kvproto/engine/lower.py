@@ -11,21 +11,15 @@ from dataclasses import dataclass
 from kvproto.diagnostics import KvError, Loc
 from kvproto.engine.evaluate import Args, choices
 from kvproto.engine.layout import Layout, plan
+from kvproto.engine.lower_code import FaultInfo
+from kvproto.engine.lower_expr import Shape
 from kvproto.engine.lower_stmt import Lowering
 from kvproto.engine.program import Block, Program
 from kvproto.ir.nodes import Action, Claim, System
 
+__all__ = ["MAX_INSTANCES", "FaultInfo", "Lowered", "lower"]
+
 MAX_INSTANCES = 32_000
-
-
-@dataclass(frozen=True, slots=True)
-class FaultInfo:
-    """What a fault number means: a failed assertion (`claim`), or an error of the model (`code`)."""
-
-    claim: str
-    code: str
-    message: str
-    loc: Loc
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,30 +50,29 @@ def lower(system: System, claims: tuple[Claim, ...]) -> Lowered:
             reason="every action is unrolled over all choices of its parameters",
             cure="use a smaller scope, or fewer parameters an action",
         )
-    faults: dict[object, FaultInfo] = {}
-    numbers: dict[object, int] = {}
+    faults: dict[tuple[str, str, Loc], FaultInfo] = {}
+    numbers: dict[tuple[str, str, Loc], int] = {}
+    shape = Shape(system.state)
 
-    def fault(key: object, claim: str, code: str, message: str, loc: Loc) -> int:
-        if key not in numbers:
-            numbers[key] = len(numbers)
-            faults[key] = FaultInfo(claim, code, message, loc)
-        return numbers[key]
+    def number(info: FaultInfo) -> int:
+        key = (info.claim, info.code, info.loc)
+        faults.setdefault(key, info)
+        return numbers.setdefault(key, len(numbers))
+
+    def start() -> Lowering:
+        return Lowering(shape, number)
 
     def action_block(action: Action, args: Args) -> Block:
-        lowering = Lowering(system.state, layout, fault)
+        lowering = start()
         lowering.parameters(action.params, args)
         return lowering.action(action.body)
 
     actions = tuple(action_block(action, args) for action, args in instances)
     invariants = tuple(c for c in claims if c.kind == "invariant")
     deadlock = next((c for c in claims if c.kind == "deadlock"), None)
-    blocks = []
-    for claim in invariants:
-        assert claim.cond is not None
-        blocks.append(Lowering(system.state, layout, fault).condition(claim.cond))
+    blocks = tuple(start().condition(c.cond) for c in invariants if c.cond is not None)
     terminal = None
     if deadlock is not None:
-        lowering = Lowering(system.state, layout, fault)
-        terminal = lowering.constant_false() if deadlock.cond is None else lowering.condition(deadlock.cond)
-    program = Program(layout.words, layout.leaves, actions, tuple(blocks), terminal, len(numbers))
+        terminal = start().constant_false() if deadlock.cond is None else start().condition(deadlock.cond)
+    program = Program(layout.words, layout.leaves, actions, blocks, terminal, len(numbers))
     return Lowered(program, layout, instances, invariants, deadlock, tuple(faults.values()))

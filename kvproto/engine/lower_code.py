@@ -11,6 +11,9 @@ from kvproto.engine.program import Block, Branch, Ins, Op
 SPECULATED = 8
 """Code without faults and at most so long is run whether its value is needed or not: a branch costs more."""
 
+FAULTING = 1 << 20
+"""Cost of code that might fault: it is never run unless its value is needed."""
+
 
 @dataclass(frozen=True, slots=True)
 class FaultInfo:
@@ -59,7 +62,7 @@ class Aside:
     @property
     def cheap(self) -> bool:
         """It may be run although its value is not needed."""
-        return len(self.code) <= SPECULATED and not _may_fault(self.code)
+        return _cost(self.code) <= SPECULATED
 
 
 class Code:
@@ -319,8 +322,13 @@ class Code:
         return Val(min(max(lo, value.lo), hi), max(min(hi, value.hi), lo), value.reg)
 
 
-def _may_fault(code: Block) -> bool:
-    return any(
-        _may_fault((*item.then, *item.orelse)) if isinstance(item, Branch) else item.op in (Op.CHECK, Op.FAULT)
-        for item in code
-    )
+def _cost(code: Block) -> int:
+    """Number of instructions on the shortest way; more than is speculated where one may fault."""
+    total = 0
+    for item in code:
+        if isinstance(item, Branch):
+            one, other = _cost(item.then), _cost(item.orelse)
+            total += 2 + (min(one, other) if max(one, other) < FAULTING else FAULTING)
+        else:
+            total += FAULTING if item.op in (Op.CHECK, Op.FAULT) else 1
+    return total

@@ -6,15 +6,34 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from kvproto.engine.evaluate import Args
-from kvproto.engine.layout import encode, leaf_count
-from kvproto.engine.lower_expr import Expressions, Val, const, raw_bounds, scalar_bounds, scalar_position
+from kvproto.engine.layout import encode
+from kvproto.engine.lower_code import Val, const
+from kvproto.engine.lower_expr import emptiness, raw_bounds, scalar_bounds, scalar_position
+from kvproto.engine.lower_quant import Quantifiers
 from kvproto.engine.program import Block, Op
-from kvproto.ir.nodes import Assert, Assign, Binary, Const, Expr, For, If, Logic, Param, Quant, Read, Require, SetLocal, Stmt, Unary
-from kvproto.ir.types import ArrayT, IntT, OptT, RecordT, Type
+from kvproto.ir.nodes import (
+    Assert,
+    Assign,
+    Binary,
+    Const,
+    Expr,
+    For,
+    If,
+    Local,
+    Logic,
+    Param,
+    Quant,
+    Read,
+    Require,
+    SetLocal,
+    Stmt,
+    Unary,
+)
+from kvproto.ir.types import ArrayT, IntT, NoneT, OptT, RecordT
 from kvproto.ir.walk import statements
 
 
-class Lowering(Expressions):
+class Lowering(Quantifiers):
     """Code of one action instance or one condition."""
 
     def parameters(self, params: tuple[Param, ...], args: Args) -> None:
@@ -24,8 +43,7 @@ class Lowering(Expressions):
 
     def action(self, body: tuple[Stmt, ...]) -> Block:
         """Code of an action's body."""
-        for stmt in body:
-            self.statement(stmt)
+        self.block(body)
         return tuple(self.code)
 
     def condition(self, cond: Expr) -> Block:
@@ -39,13 +57,18 @@ class Lowering(Expressions):
         self.emit(Op.RET, a=self.reg(const(0)))
         return tuple(self.code)
 
+    def block(self, body: tuple[Stmt, ...]) -> None:
+        """Code of statements in order."""
+        for stmt in body:
+            self.statement(stmt)
+
     def statement(self, stmt: Stmt) -> None:
         """Code of one statement."""
         match stmt:
             case Require(cond=cond):
                 self.guard(cond, True)
             case Assert(cond=cond):
-                self.check(self.value(cond), ("claim", stmt.claim), "", stmt.message, stmt.loc, stmt.claim)
+                self.check(self.value(cond), "", stmt.message, stmt.loc, stmt.claim)
             case Assign():
                 self.store(stmt)
             case SetLocal(name=name, value=value):
@@ -55,16 +78,12 @@ class Lowering(Expressions):
             case For():
                 for item in stmt.domain.values:
                     self.env[stmt.var] = const(scalar_position(item, stmt.domain.type))
-                    if stmt.where is None:
-                        for inner in stmt.body:
-                            self.statement(inner)
-                    else:
-                        self.if_(self.value(stmt.where), stmt.body, ())
+                    self.if_(const(1) if stmt.where is None else self.value(stmt.where), stmt.body, ())
 
     # --- guards ---------------------------------------------------------------------------------------
 
     def guard(self, cond: Expr, wanted: bool) -> None:
-        """Leave unless `cond` is `wanted`; conjunctions become several guards, cheapest test first."""
+        """Leave unless `cond` is `wanted`; a conjunction becomes several guards."""
         match cond:
             case Unary(op="not", arg=arg):
                 self.guard(arg, not wanted)
@@ -80,127 +99,108 @@ class Lowering(Expressions):
 
     def require(self, value: Val) -> None:
         """Leave unless the value is true."""
-        if value.known is None or not value.known:
+        if not value.known:
             self.emit(Op.REQUIRE, a=self.reg(value))
 
     def guard_each(self, cond: Quant, wanted: bool) -> None:
         """`all` (or `not any`) as a guard for each value."""
+
+        def counts() -> Val:
+            value = self.value(cond.body)
+            return value if wanted else self.negate(value)
+
         for at in range(len(cond.domain.values)):
             self.turn(cond, at)
-            if cond.where is None:
+            where = self.where(cond)
+            if where.known:
                 self.guard(cond.body, wanted)
-                continue
-            where = self.value(cond.where)
-            if where.known == 1:
-                self.guard(cond.body, wanted)
-            elif where.known is None:
-                ok = self.choose(where, lambda: self.wanted(cond.body, wanted), lambda: const(1))
-                self.require(ok)
-
-    def wanted(self, cond: Expr, wanted: bool) -> Val:
-        """Whether the condition is what is wanted."""
-        value = self.value(cond)
-        return value if wanted else self.negate(value)
+            else:
+                self.require(self.either(self.negate(where), counts))
 
     def test_leaf(self, cond: Expr, wanted: bool) -> bool:
         """A test of one variable against a constant, which tiers do with a mask; false if it is no such test."""
-        raw: int | None = None
-        read: Expr = cond
-        match cond:
-            case Read():
-                raw = int(wanted)
-            case Unary(op="is_none", arg=arg) if wanted:
-                read, raw = arg, 0
-            case Binary(op="==", left=left, right=Const() as right) if wanted:
-                read, raw = left, self.raw_constant(right, left.type)
-            case Binary(op="==", left=left, right=right) if wanted and isinstance(left, Read):
-                known = self.peek(right)
-                if known is not None:
-                    read, raw = left, known - (left.type.lo or 0 if isinstance(left.type, IntT) else 0)
-            case _:
-                pass
-        if raw is None or not isinstance(read, Read):
+        found = self.tested(cond, wanted)
+        if found is None:
             return False
-        base, offset = self.leaf(read.place)
-        if offset is not None or base in self.loaded:
+        read, raw = found
+        if not all(isinstance(s, str | Const) or self.peek(s) is not None for s in read.place.steps):
+            return False
+        base = self.spot(read.place).base
+        if base in self.loaded:
             return False
         lo, hi = raw_bounds(read.type)
-        if not lo <= raw <= hi:
-            self.require(const(0))
-        else:
+        if lo <= raw <= hi:
             self.emit(Op.TEST, a=base, imm=raw)
+        else:
+            self.require(const(0))
         return True
 
-    def peek(self, expr: Expr) -> int | None:
-        """Value of an expression made of known locals only, without emitting code."""
-        match expr:
-            case Unary(op="some", type=OptT(inner=inner), arg=arg) if not isinstance(inner, IntT):
-                value = self.peek(arg)
-                return None if value is None else value + 1
-            case Const():
-                return self.value(expr).known
+    def tested(self, cond: Expr, wanted: bool) -> tuple[Read, int] | None:
+        """The variable and the raw value that it must have, if the condition is of that form."""
+        match cond:
+            case Read():
+                return cond, int(wanted)
+            case Unary(op="is_none", arg=Read() as read) if wanted:
+                return read, 0
+            case Binary(op="==" | "!=" as op) if (op == "==") == wanted:
+                counted = emptiness(cond)
+                if counted is not None:
+                    return (counted, 0) if isinstance(counted, Read) else None
+                raw = self.peek(cond.right)
+                if raw is None or not isinstance(cond.left, Read):
+                    return None
+                kind = cond.left.type
+                return cond.left, raw - ((kind.lo or 0) if isinstance(kind, IntT) else 0)
             case _:
-                known = self.env.get(getattr(expr, "name", ""))
-                return None if known is None else known.known
+                return None
 
-    @staticmethod
-    def raw_constant(expr: Const, kind: Type) -> int | None:
-        """Raw number of a constant in a leaf of type `kind`; None where types differ in form."""
-        if isinstance(kind, IntT):
-            return expr.value - kind.lo if isinstance(expr.value, int) and kind.lo is not None else None
-        if isinstance(expr.type, ArrayT | RecordT) or str(expr.type) == "None":
-            return None
-        return encode(expr.value, expr.type)  # type: ignore[arg-type]
+    def peek(self, expr: Expr) -> int | None:
+        """Value of a constant or known local without emitting code; optionals are raw."""
+        match expr:
+            case Const(type=kind, value=value):
+                if isinstance(kind, IntT) and isinstance(value, int):
+                    return value
+                return None if isinstance(kind, ArrayT | RecordT | NoneT) else encode(value, kind)
+            case Unary(op="some", type=OptT(inner=inner), arg=arg) if not isinstance(inner, IntT):
+                position = self.peek(arg)
+                return None if position is None else position + 1
+            case Local(name=name):
+                return self.env[name].known
+            case _:
+                return None
 
     # --- stores ---------------------------------------------------------------------------------------
 
     def store(self, stmt: Assign) -> None:
-        """Store into a leaf, with a check where the value might not fit."""
+        """Store into a leaf, with a check where the value might not fit: value, indices, check, as Python does it."""
         kind = stmt.place.type
         value = self.value(stmt.value)
+        spot = self.spot(stmt.place)
+        raw = value
         if isinstance(kind, IntT):
             lo, hi = scalar_bounds(kind)
-            self.check(self.within(value, lo, hi), stmt, "KV201", f"value does not fit {kind}", stmt.loc)
+            self.check(self.within(value, lo, hi), "KV201", f"value does not fit {kind}", stmt.loc)
             value = self.clamp(value, lo, hi)
-        base, offset = self.leaf(stmt.place)
-        raw = self.add(value, -(kind.lo or 0)) if isinstance(kind, IntT) else value
-        if offset is not None:
-            self.emit(Op.STOREX, a=self.reg(offset), b=self.reg(raw), imm=base)
-            first, last = self.span(stmt)
-            self.loaded = {at: v for at, v in self.loaded.items() if not first <= at <= last}
-        elif raw.known is not None:
-            self.emit(Op.SETC, a=base, imm=raw.known)
-            self.loaded[base] = value
+            raw = self.add(value, -lo)
+        if spot.offset is not None:
+            self.emit(Op.STOREX, a=self.reg(spot.offset), b=self.reg(raw), imm=spot.base)
+            for leaf in spot.leaves():
+                self.loaded.pop(leaf, None)
+            return
+        if raw.known is not None:
+            self.emit(Op.SETC, a=spot.base, imm=raw.known)
         else:
-            self.emit(Op.STORE, a=raw.reg, imm=base)
-            self.loaded[base] = value
-
-    def span(self, stmt: Assign) -> tuple[int, int]:
-        """First and last leaf that a store with a run-time index may reach: the outermost indexed array."""
-        kind: Type = self.state
-        base = 0
-        for step in stmt.place.steps:
-            if not isinstance(step, str):
-                break
-            assert isinstance(kind, RecordT)
-            for name, inner in kind.fields:
-                if name == step:
-                    kind = inner
-                    break
-                base += leaf_count(inner)
-        return base, base + leaf_count(kind) - 1
+            self.emit(Op.STORE, a=raw.reg, imm=spot.base)
+        self.loaded[spot.base] = value
 
     # --- branches -------------------------------------------------------------------------------------
 
     def if_(self, test: Val, then: tuple[Stmt, ...], orelse: tuple[Stmt, ...]) -> None:
         """Two ways: locals that either assigns get a home register, and stored leaves are forgotten."""
         if test.known is not None:
-            for stmt in then if test.known else orelse:
-                self.statement(stmt)
+            self.block(then if test.known else orelse)
             return
-        assigned = sorted(
-            {s.name for s in statements((*then, *orelse)) if isinstance(s, SetLocal)}
-        )
+        assigned = sorted({s.name for s in statements((*then, *orelse)) if isinstance(s, SetLocal)})
         homes = {name: self.register() for name in assigned}
         for name in assigned:
             if name in self.env:
@@ -209,21 +209,9 @@ class Lowering(Expressions):
         stored: set[int] = set()
 
         def way(body: tuple[Stmt, ...]) -> Callable[[], None]:
-            def run() -> None:
-                before = dict(self.loaded)
-                for stmt in body:
-                    self.statement(stmt)
-                ends.append({name: self.env[name] for name in assigned if name in self.env})
-                self.detach(assigned, homes)
-                for name in assigned:
-                    if name in self.env:
-                        self.settle(name, homes)
-                stored.update(at for at, v in before.items() if self.loaded.get(at) != v)
-                stored.update(at for at, v in self.loaded.items() if before.get(at) != v)
+            return lambda: self.way(body, homes, ends, stored)
 
-            return run
-
-        self.branch(test, way(then), way(orelse))
+        self.fork(test, self.nested(way(then)), self.nested(way(orelse)))
         for at in stored:
             self.loaded.pop(at, None)
         for name in assigned:
@@ -231,23 +219,25 @@ class Lowering(Expressions):
             if len(found) == len(ends):
                 self.env[name] = Val(min(v.lo for v in found), max(v.hi for v in found), homes[name])
 
-    def detach(self, assigned: list[str], homes: dict[str, int]) -> None:
+    def way(self, body: tuple[Stmt, ...], homes: dict[str, int], ends: list[dict[str, Val]], stored: set[int]) -> None:
+        """One way of a branch; what it leaves in locals and which leaves it stores is noted."""
+        before = dict(self.loaded)
+        self.block(body)
+        ends.append({name: self.env[name] for name in homes if name in self.env})
+        self.detach(homes)
+        for name in homes:
+            if name in self.env:
+                self.settle(name, homes)
+        stored.update(at for at in {*before, *self.loaded} if before.get(at) != self.loaded.get(at))
+
+    def detach(self, homes: dict[str, int]) -> None:
         """Copy values that still live in another local's home register, before that is overwritten."""
         taken = set(homes.values())
-        for name in assigned:
+        for name, home in homes.items():
             value = self.env.get(name)
-            if value is not None and value.reg in taken and value.reg != homes[name]:
-                copied = self.register()
-                self.emit(Op.MOVE, copied, value.reg)
-                self.env[name] = replace(value, reg=copied)
+            if value is not None and value.reg in taken and value.reg != home:
+                self.env[name] = self.put(self.register(), value)
 
     def settle(self, name: str, homes: dict[str, int]) -> None:
         """Bring a local's value into its home register."""
-        value, home = self.env[name], homes[name]
-        if value.known is not None:
-            self.emit(Op.CONST, home, imm=value.known)
-        elif value.reg != home:
-            self.emit(Op.MOVE, home, value.reg)
-        self.env[name] = replace(value, reg=home)
-
-
+        self.env[name] = replace(self.env[name], reg=self.put(homes[name], self.env[name]).reg)

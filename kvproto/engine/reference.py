@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from kvproto.engine.evaluate import Args, Fault, Machine, State, choices
-from kvproto.ir.nodes import Action, Expr, Stmt, System
+from kvproto.ir.nodes import Claim, Expr, Stmt, System
 
 Step = tuple[str, Args]
 
@@ -45,55 +45,70 @@ class Explored:
 
 def explore(system: System) -> Explored:
     """Visit every reachable state, evaluating every claim in each.  Stops only at an error of the model."""
-    machine, found = Machine(system), Explored()
-    instances = [(action, args) for action in system.actions for args in choices(action.params)]
-    invariants = [c for c in system.claims if c.kind == "invariant"]
-    deadlock = next((c for c in system.claims if c.kind == "deadlock"), None)
-    queue: deque[State] = deque()
+    search = _Search(system)
+    try:
+        search.run()
+    except Fault as fault:
+        search.found.error = (*search.at, fault.node, fault.message, fault.code)
+    return search.found
 
-    def discover(state: State, link: tuple[State, Step] | None) -> None:
+
+class _Search:
+    def __init__(self, system: System) -> None:
+        self.machine = Machine(system)
+        self.found = Explored()
+        self.instances = [(action, args) for action in system.actions for args in choices(action.params)]
+        self.invariants = [c for c in system.claims if c.kind == "invariant"]
+        self.deadlock = next((c for c in system.claims if c.kind == "deadlock"), None)
+        self.queue: deque[State] = deque()
+        self.at: tuple[State, Step | None] = (self.machine.zero(), None)
+        """The state, and the step from it, that is being evaluated."""
+
+    def run(self) -> None:
+        for state in self.machine.initial():
+            self.discover(state, None)
+        while self.queue:
+            state = self.queue.popleft()
+            if not self.expand(state) and self.deadlock is not None and not self.terminal(state, self.deadlock):
+                self.found.violated.setdefault(self.deadlock.name, (state, None))
+
+    def discover(self, state: State, link: tuple[State, Step] | None) -> None:
+        """Take a state that may be new, and judge it if it is."""
+        found = self.found
         if state in found.parent:
             return
         found.parent[state] = link
         found.level[state] = 1 if link is None else found.level[link[0]] + 1
         found.order.append(state)
-        queue.append(state)
-        broken = [c.name for c in invariants if c.cond is not None and not machine.holds(c.cond, state)]
+        self.queue.append(state)
+        self.at = (state, None)
+        broken = [c.name for c in self.invariants if c.cond is not None and not self.machine.holds(c.cond, state)]
         for name in broken:
             found.violated.setdefault(name, (state, None))
         found.violating += bool(broken)
 
-    try:
-        for state in machine.initial():
-            discover(state, None)
-        while queue:
-            state = queue.popleft()
-            if not _expand(machine, found, state, instances, discover) and deadlock is not None:
-                if deadlock.cond is None or not machine.holds(deadlock.cond, state):
-                    found.violated.setdefault(deadlock.name, (state, None))
-    except Fault as fault:
-        last = found.order[-1] if found.order else machine.zero()
-        found.error = found.error or (last, None, fault.node, fault.message, fault.code)
-    return found
+    def expand(self, state: State) -> bool:
+        """Generate the successors of a state; true if there is one, or a step that fails."""
+        found, moved = self.found, False
+        for action, args in self.instances:
+            step = (action.name, args)
+            self.at = (state, step)
+            try:
+                after = self.machine.step(action.params, action.body, state, args)
+            except Fault as fault:
+                if not fault.claim:
+                    raise
+                found.violated.setdefault(fault.claim, (state, step))
+                moved = True
+                continue
+            if after is not None:
+                moved = True
+                found.transitions += 1
+                found.fired[step] = found.fired.get(step, 0) + 1
+                self.discover(after, (state, step))
+        return moved
 
-
-def _expand(machine: Machine, found: Explored, state: State, instances: list[tuple[Action, Args]], discover) -> bool:  # type: ignore[no-untyped-def]
-    """Generate the successors of a state; true if there is one, or a step that fails."""
-    moved = False
-    for action, args in instances:
-        step = (action.name, args)
-        try:
-            after = machine.step(action.params, action.body, state, args)
-        except Fault as fault:
-            if not fault.claim:
-                found.error = (state, step, fault.node, fault.message, fault.code)
-                raise
-            found.violated.setdefault(fault.claim, (state, step))
-            moved = True
-            continue
-        if after is not None:
-            moved = True
-            found.transitions += 1
-            found.fired[step] = found.fired.get(step, 0) + 1
-            discover(after, (state, step))
-    return moved
+    def terminal(self, state: State, deadlock: Claim) -> bool:
+        """Whether nothing has to happen any more."""
+        self.at = (state, None)
+        return deadlock.cond is not None and self.machine.holds(deadlock.cond, state)

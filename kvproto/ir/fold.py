@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kvproto.ir.nodes import Binary, Cond, Const, Expr, Let, Local, Logic, Quant, Unary
-from kvproto.ir.types import BoolT, IntT
+from kvproto.ir.nodes import Binary, Cond, Const, Expr, Let, Local, Logic, Quant, ToIndex, Unary
+from kvproto.ir.types import BoolT, IntT, OptT, SortT, fits
 from kvproto.ir.walk import can_fault, map_children
 
 Env = Mapping[str, Const]
@@ -38,6 +38,8 @@ def fold_expr(expr: Expr, env: Env | None = None) -> Expr:
             return inner.then if value else inner.orelse
         case Quant():
             return _quant(inner)
+        case ToIndex(type=SortT() | IntT() as kind, arg=Const(value=value)) if fits(value, kind):
+            return Const(kind, value, expr.loc)
         case _:
             return inner
 
@@ -64,7 +66,7 @@ def _unary(expr: Unary) -> Expr:
             return Const(IntT(-value, -value), -value, expr.loc)
         case "int" if isinstance(value, int):
             return Const(IntT(int(value), int(value)), int(value), expr.loc)
-        case "some":
+        case "some" if isinstance(expr.type, OptT) and fits(value, expr.type):
             return Const(expr.type, value, expr.loc)
         case "unwrap" if value is not None:
             return Const(expr.type, value, expr.loc)

@@ -27,7 +27,7 @@ from kvproto.ir.nodes import (
     ToIndex,
     Unary,
 )
-from kvproto.ir.types import SortT
+from kvproto.ir.types import IntT, OptT, SetT, SortT, Type, fits
 
 
 def indices(place: Place) -> tuple[Expr, ...]:
@@ -121,20 +121,41 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
 
 
 def can_fault(expr: Expr) -> bool:
-    """Whether evaluating the expression could fail in some state (a bad index, None used, division by zero)."""
+    """Whether evaluating the expression could fail in some state.
 
-    def here(e: Expr) -> bool:
-        match e:
-            case ToIndex(type=kind, arg=arg):
-                return not (isinstance(arg, Const) and isinstance(kind, SortT))
-            case Unary(op="unwrap"):
-                return True
-            case Binary(op="//" | "%"):
-                return not (isinstance(e.right, Const) and e.right.value != 0)
-            case Quant(op="min" | "max", default=None):
-                return True
-            case _:
-                return False
+    A bad index, None used, division by zero, a number that does not fit, an extreme of nothing.
+    """
+    return any(_faults(e) for e in subexpressions(expr))
 
-    return any(here(e) for e in subexpressions(expr))
 
+def _faults(expr: Expr) -> bool:
+    """Whether the expression itself could fail, its parts being fine."""
+    match expr:
+        case ToIndex(type=kind, arg=arg):
+            return not _fits(arg, kind)
+        case Unary(op="unwrap"):
+            return True
+        case Unary(op="some", type=OptT(inner=inner), arg=arg):
+            return not _fits(arg, inner)
+        case Binary(op="//" | "%"):
+            return not (isinstance(expr.right, Const) and expr.right.value != 0)
+        case SetOf(type=SetT(element=element), items=items):
+            return not all(_fits(item, element) for item in items)
+        case Quant(op="set", type=SetT(element=element), body=body):
+            return not isinstance(body.type, SetT) and not _fits(body, element)
+        case Quant(op="min" | "max", default=None):
+            return True
+        case _:
+            return False
+
+
+def _fits(expr: Expr, kind: Type) -> bool:
+    """Whether the value belongs to the scalar type in every state; elements and members always belong to theirs."""
+    if not isinstance(expr.type, IntT):
+        return True
+    if isinstance(expr, Const):
+        return isinstance(kind, IntT | SortT) and fits(expr.value, kind)
+    if not isinstance(expr, Read) or expr.type.lo is None or expr.type.hi is None:
+        return False
+    lo, hi = (kind.lo, kind.hi) if isinstance(kind, IntT) else (0, kind.size - 1) if isinstance(kind, SortT) else (0, -1)
+    return lo is not None and hi is not None and lo <= expr.type.lo and expr.type.hi <= hi

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import codecs
+import hashlib
 import importlib
 import importlib.util
+import os
 import sys
 import traceback
+from collections.abc import Callable
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
+from typing import TextIO
 
 from kvproto import shipped
 from kvproto.diagnostics import KvError, Loc, did_you_mean
 from kvproto.lang.model import Model
 from kvproto.lang.source import shown_name
+
+_FOLDERS: set[Path] = set()
+"""Folders of the file targets loaded so far."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,35 +45,54 @@ def shipped_models() -> list[str]:
 def find(text: str) -> Target:
     """The model for `name[@preset]`, `file.py[:object][@preset]` or `package.module:object[@preset]`.
 
-    Raises KV001 (no such model), KV007 (the file raises), KV008 (no model in it), KV009 (syntax error).
+    Raises KV001 (no such model), KV002 (nothing after the @), KV007 (the file raises), KV008 (no model in it), KV009
+    (syntax error).
     """
-    name, _, preset = text.partition("@")
+    # The last .py ends the path: folders may have an @ or a colon in their names.
+    path, suffix, rest = text.rpartition(".py")
+    is_file = bool(suffix) and rest[:1] in ("", ":", "@")
+    name, at, preset = (rest if is_file else text).partition("@")
+    if at and not preset:
+        raise KvError(
+            "KV002",
+            f"{_shown(text)}: no preset is named after the @",
+            reason="what stands after the @ is a preset of the model",
+            cure="give one, or leave the @ out; kvproto list shows the presets",
+        )
+    if is_file:
+        attribute = name.removeprefix(":") or None
+        return Target(text, _model_in(_import_file(Path(path + suffix), text), attribute, text), preset or None)
     if name in shipped_models():
-        module = _import(f"kvproto.shipped.models.{name}", text)
-        return Target(text, _model_in(module, None, text), preset or None)
-    where, _, attribute = name.rpartition(":") if ":" in name else (name, "", "")
-    if where.endswith(".py"):
-        return Target(text, _model_in(_import_file(Path(where), text), attribute or None, text), preset or None)
-    if attribute:
+        return Target(text, _model_in(_import(f"kvproto.shipped.models.{name}", text), None, text), preset or None)
+    where, _, attribute = name.rpartition(":")
+    if attribute.isidentifier() and all(part.isidentifier() for part in where.split(".")):
         return Target(text, _model_in(_import(where, text), attribute, text), preset or None)
     raise KvError(
         "KV001",
-        f"there is no model {name!r}{did_you_mean(name, shipped_models())}",
+        f"there is no model '{_shown(name)}'{did_you_mean(name, shipped_models())}",
         reason=f"shipped models: {', '.join(shipped_models())}",
         cure="give one of these, a file such as model.py, or package.module:object",
     )
 
 
+def _shown(text: str) -> str:
+    """Text from outside on one line."""
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def _import_file(path: Path, text: str) -> ModuleType:
-    if not path.is_file():
+    if not _is(path.is_file):
+        shown = f"'{_shown(str(path))}'"
         raise KvError(
             "KV001",
-            f"there is no file {str(path)!r}",
+            f"{shown} is a folder, not a file" if _is(path.is_dir) else f"there is no file {shown}",
             reason="the target is read as a path because it ends in .py",
             cure="correct the path; kvproto list shows the shipped models",
         )
     full = path.resolve()
-    name = f"_kvproto_target_{abs(hash(full)):x}"
+    _refuse_encoding(full, text)
+    name = "_kvproto_target_" + hashlib.sha256(os.fsencode(full)).hexdigest()[:16]
+    _refuse_namesakes(full.parent, text)
     spec = importlib.util.spec_from_file_location(name, full)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -73,7 +101,48 @@ def _import_file(path: Path, text: str) -> ModuleType:
         sys.path.insert(0, str(full.parent))
     with _Importing(text, full):
         spec.loader.exec_module(module)
+    _FOLDERS.add(full.parent)
     return module
+
+
+def _refuse_encoding(path: Path, text: str) -> None:
+    """Places in a model are counted in UTF-8, whatever else Python could read."""
+    try:
+        data = path.read_bytes()
+        why = "it begins with a byte order mark" if data.startswith(codecs.BOM_UTF8) else ""
+        data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        why = f"byte {problem.start} is not UTF-8"
+    except OSError as problem:
+        why = (problem.strerror or "it cannot be read").lower()
+    if why:
+        raise KvError(
+            "KV009",
+            f"{_shown(text)} is no Python source in UTF-8: {why}",
+            reason="model files are UTF-8 without a byte order mark",
+            cure="check that the target is the file you mean, or save it as plain UTF-8",
+        )
+
+
+def _is(question: Callable[[], bool]) -> bool:
+    """The answer; no for a path that cannot exist."""
+    try:
+        return question()
+    except ValueError:  # a null character
+        return False
+
+
+def _refuse_namesakes(folder: Path, text: str) -> None:
+    """Refuse a folder whose modules have names that modules of another target took: Python would mix them up."""
+    for path in folder.glob("*.py"):
+        loaded = getattr(sys.modules.get(path.stem), "__file__", None)
+        if loaded and Path(loaded).parent in _FOLDERS - {folder}:
+            raise KvError(
+                "KV007",
+                f"{_shown(text)} cannot be imported: {path.stem} has been loaded from {_shown(loaded)}",
+                reason="modules of the same name stand beside two targets, and Python keeps one of them only",
+                cure="check the two targets in two runs",
+            )
 
 
 def _import(name: str, text: str) -> ModuleType:
@@ -83,36 +152,37 @@ def _import(name: str, text: str) -> ModuleType:
         return importlib.import_module(name)
 
 
-class _Importing:
-    """Turns whatever a model's module raises while it is imported into an error with a place."""
+class _Importing(redirect_stdout[TextIO]):
+    """Turns whatever a model's module raises while it is imported into an error with a place.
+
+    What the module prints goes to standard error: standard output is for results.
+    """
 
     def __init__(self, text: str, path: Path | None) -> None:
-        self.text = text
+        super().__init__(sys.stderr)
+        self.text = _shown(text)
         self.path = path
 
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: object) -> None:
-        if problem is None or isinstance(problem, KeyboardInterrupt | MemoryError):
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Restore standard output; raises KvError for an exception of the module."""
+        super().__exit__(kind, problem, trace)
+        if problem is None or isinstance(problem, KvError | KeyboardInterrupt | MemoryError):
             return
-        if isinstance(problem, KvError):
-            d = problem.diagnostic
-            loc, line = self._place(problem) if d.loc is None else (d.loc, d.line)
-            raise KvError(d.code, d.message, reason=d.reason, cure=d.cure, loc=loc, line=line) from None
-        if isinstance(problem, SyntaxError):
+        if isinstance(problem, SyntaxError) and problem.lineno and problem.text:
             raise _syntax_error(problem) from None
-        if isinstance(problem, UnicodeDecodeError):
+        if isinstance(problem, SyntaxError):
             raise KvError(
                 "KV009",
-                f"{self.text} is not text: {problem.reason}",
+                f"{self.text} is no Python source: {_shown(problem.msg)}",
                 reason="model files are Python source in UTF-8",
                 cure="check that the target is the file you mean",
             ) from None
         loc, line = self._place(problem)
         raise KvError(
             "KV007",
-            f"{self.text} cannot be imported: {type(problem).__name__}: {problem}",
+            f"{self.text} cannot be imported: {type(problem).__name__}: {_shown(' '.join(str(problem).split()))}",
             reason="a model is ordinary Python at module level, and this raised an exception",
             cure="run the file with python to see the whole traceback",
             loc=loc,
@@ -120,15 +190,19 @@ class _Importing:
         ) from problem
 
     def _place(self, problem: BaseException) -> tuple[Loc | None, str]:
-        """Where in the file itself an exception was raised."""
-        inside = [f for f in traceback.extract_tb(problem.__traceback__) if Path(f.filename) == self.path]
-        if not inside or self.path is None or inside[-1].lineno is None:
+        """The last line of the model itself that the exception passed through."""
+        frames = traceback.extract_tb(problem.__traceback__)
+        inside = [f for f in frames if self.path is not None and Path(f.filename) == self.path]
+        if not inside or self.path is None:
             return None, ""
-        last, rows = inside[-1], self.path.read_text(encoding="utf-8", errors="replace").splitlines()
+        last = inside[-1]
+        lines = self.path.read_text(encoding="utf-8", errors="replace").splitlines()
         number = last.lineno or 1
-        line = rows[number - 1] if number <= len(rows) else ""
-        end = last.end_colno if last.end_lineno == number and last.end_colno else len(line)
-        return Loc(shown_name(self.path), number, last.colno or 0, end), line
+        if number > len(lines):
+            return None, ""
+        end = last.end_colno if last.end_lineno == number else None
+        loc = Loc(shown_name(self.path), number, last.colno or 0, end or len(lines[number - 1].rstrip()))
+        return loc, lines[number - 1]
 
 
 def _syntax_error(problem: SyntaxError) -> KvError:

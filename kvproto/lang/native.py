@@ -120,6 +120,12 @@ class Members(set[Any]):
             raise ValueError(f"{item!r} is not an element of {self._kind.element!r}")
         super().add(item)
 
+    def discard(self, item: Any) -> None:
+        """Take `item` out if it is in; it must belong to the element type."""
+        if item not in domain(self._kind.element):
+            raise ValueError(f"{item!r} is not an element of {self._kind.element!r}")
+        super().discard(item)
+
     def __iter__(self) -> Iterator[Any]:
         return (x for x in domain(self._kind.element) if x in self)
 

@@ -55,10 +55,11 @@ def _stmt(stmt: Stmt) -> tuple[Stmt, ...]:
             test = fold_expr(stmt.test)
             if isinstance(test, Const):
                 return _block(stmt.then if test.value else stmt.orelse)
-            return (replace(stmt, test=test, then=_block(stmt.then), orelse=_block(stmt.orelse)),)
+            then, orelse = _block(stmt.then), _block(stmt.orelse)
+            return (replace(stmt, test=test, then=then, orelse=orelse),) if then or orelse or can_fault(test) else ()
         case For():
             where = None if stmt.where is None else fold_expr(stmt.where)
             body = _block(stmt.body)
-            if not body or not stmt.domain.values:
-                return ()
-            return (replace(stmt, where=where, body=body),)
+            never = isinstance(where, Const) and where.value is False
+            idle = not body and (where is None or not can_fault(where))
+            return () if not stmt.domain.values or never or idle else (replace(stmt, where=where, body=body),)

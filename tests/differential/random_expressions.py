@@ -61,8 +61,13 @@ def index(scope: Scope, kind: ScalarT, depth: int) -> str:
     if isinstance(kind, SortT):
         return element(scope, kind, min(depth, 1))
     if isinstance(kind, IntT):
-        return f"{number(scope, min(depth, 1))} - 0" if world.risky() else fitting(replace(scope, world=replace(world, risk=0)), kind, min(depth, 1))
+        return f"{number(scope, min(depth, 1))} - 0" if world.risky() else fitting(safe(scope), kind, min(depth, 1))
     return expression(scope, kind, min(depth, 1))
+
+
+def safe(scope: Scope) -> Scope:
+    """The scope with nothing that may fault."""
+    return replace(scope, world=replace(scope.world, risk=0))
 
 
 def reads(scope: Scope, wanted: Callable[[Type], bool], depth: int) -> list[Make]:
@@ -422,7 +427,9 @@ def collection(scope: Scope, kind: SetT, depth: int) -> str:
     item = kind.element
 
     def named() -> str:
-        return f"{{{', '.join(expression(scope, item, depth - 1) for _ in range(world.draw(1, 2)))}}}"
+        """Numbers in a literal fit: Python is laxer where the set is compared and not stored."""
+        inside = safe(scope) if is_int(item) else scope
+        return f"{{{', '.join(expression(inside, item, depth - 1) for _ in range(world.draw(1, 2)))}}}"
 
     simple = [named, lambda: f"{{{literal(scope, item)}}}", *reads(scope, same(kind), depth) * 2]
 

@@ -37,7 +37,7 @@ def models(draw: st.DrawFn) -> str:
 def write(draw: Integers) -> str:
     """The text of a model chosen by `draw`."""
     world = World(draw)
-    world.risk = world.pick([0, 0, 4, 12, 30])
+    world.risk = world.pick([0, 0, 5, 15, 30, 60])
     world.flag, world.number = world.chance(50), draw(0, 3)
     world.sorts = [SortT(f"S{i}", world.pick([2, 3, 2, 1])) for i in range(draw(1, 3))]
     world.enums = [EnumT(f"E{i}", ("P", "Q", "R")[: draw(2, 3)]) for i in range(draw(0, 2))]

@@ -70,6 +70,8 @@ def store(scope: Scope) -> Lines:
     depth = scope.world.draw(0, 2)
     if isinstance(kind, IntT | BoolT | EnumT) and scope.world.chance(40):
         return [f"{written(scope, pieces, 0)} = {literal(scope, kind)}"]
+    if isinstance(kind, SetT) and is_int(kind.element) and scope.world.risky():
+        return [f"{written(scope, pieces, 1)} = {{{number(scope, 1)} + 0}}"]
     return [f"{written(scope, pieces, 1)} = {expression(scope, kind, depth)}"]
 
 
@@ -103,7 +105,7 @@ def mutated(scope: Scope) -> Lines:
     method = world.pick(["add", "discard", "clear", "add"])
     if method == "clear":
         return [f"{place}.clear()"]
-    item = literal(scope, kind.element) if is_int(kind.element) and method == "discard" else expression(scope, kind.element, 1)
+    item = expression(scope, kind.element, 1)
     return [f"{place}.{method}({item})"]
 
 

@@ -142,7 +142,7 @@ def agree(system: System, found: Explored, searched: Searched) -> None:
         for part, value in meant.items():
             assert said[part] == value, f"{searched.explorer.tier}: {part}: {said[part]} instead of {value}"
         return
-    _, _, node, message, code = found.error
+    state, step, node, message, code = found.error
     assert searched.states[: len(found.order)] == found.order
     assert mistakes, f"missed {message} ({code}) at {node.loc}"
     first = earliest(system, searched, mistakes)

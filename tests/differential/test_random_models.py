@@ -6,7 +6,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from random_models import models
 from searching import agree, imported, reference, reported, search, system_of, tiers
-from stepping import same_steps
+from single_steps import any_states, same_level, same_outcomes
+from stepping import same_steps, sampled
 
 from kvproto.diagnostics import KvError
 from kvproto.engine.evaluate import Fault
@@ -42,4 +43,7 @@ def test_all_checkers_agree(tmp_path_factory: pytest.TempPathFactory, text: str)
             agree(system, found, again)
             if tier is PythonExplorer:
                 assert reported(again) == reported(first)
-        same_steps(module, system, found)
+        states = any_states(system, 40, len(text))
+        same_outcomes(system, first.lowered, states)
+        same_level(first.lowered, states)
+        same_steps(module, system, [*sampled(found.order), *states[:12]])

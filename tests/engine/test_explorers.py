@@ -568,13 +568,17 @@ def test_prebuilt_library_is_used(place: Path) -> None:
 
 
 @needs_c
-@pytest.mark.parametrize("change", ["/* one more comment */\n", None])
-def test_stale_prebuilt_library_is_passed_over(place: Path, change: str | None) -> None:
+@pytest.mark.parametrize("stale", ["text", "ABI"])
+def test_stale_prebuilt_library_is_passed_over(place: Path, stale: str) -> None:
     """Built from another text, or with another ABI: a fresh one is built instead."""
     source = place / "engine.c"
     old = place / "old.c"
     text = source.read_text()
-    old.write_text(text + change if change else text.replace("#define KV_ABI ", "#define KV_ABI 1000"))
+    if stale == "text":
+        old.write_text(text + "/* one more comment */\n")
+    else:  # the hash is right, so only the number can give it away
+        identity = f'#undef KV_SOURCE_HASH\n#define KV_SOURCE_HASH "{source_hash(source)}"\n'
+        old.write_text(identity + text.replace("#define KV_ABI ", "#define KV_ABI 1000"))
     build(old, library_in(place))
 
     assert found(place).origin.startswith("built with ")

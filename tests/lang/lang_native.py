@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import random
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +18,6 @@ from kvproto.engine.evaluate import Args, Fault, Machine, State, choices
 from kvproto.engine.lower import lower
 from kvproto.engine.reference import explore
 from kvproto.ir.nodes import Claim, Param, System
-from kvproto.ir.types import EnumT
 from kvproto.lang import step
 from kvproto.lang.bind import choose
 from kvproto.lang.binding import use
@@ -64,11 +64,17 @@ def imported(target: str) -> Iterator[Model]:
 
 def refusal(target: str) -> KvError:
     """How a model is refused: by import, choice of sizes, front end, lowering, or a complete search."""
-    with pytest.raises(KvError) as caught, imported(target) as model:
+    with pytest.raises(KvError) as caught:
+        read_and_search(target)
+    return caught.value
+
+
+def read_and_search(target: str) -> None:
+    """All that can refuse a model."""
+    with imported(target) as model:
         system = build(model, choose(model))
         lower(fold(system), system.claims)
         search(system)
-    return caught.value
 
 
 def search(system: System) -> None:
@@ -79,6 +85,15 @@ def search(system: System) -> None:
         rows = system.sources[node.loc.file].splitlines()
         where = f"reached by {step[0]}" if step else "reached in an initial state"
         raise KvError(code, message, reason=where, cure="see the trace", loc=node.loc, line=rows[node.loc.line - 1])
+
+
+def walked(model: Model, system: System, *, steps: int, seed: int) -> None:
+    """Check that both readings agree along one random run."""
+    _Pair(model, system).run(random.Random(seed), steps)
+
+
+WRONG = (ValueError, IndexError, TypeError, ZeroDivisionError)
+"""What plain Python raises where a step goes wrong."""
 
 
 class _Pair:
@@ -99,6 +114,16 @@ class _Pair:
                     seen.add(after)
                     work.append(after)
         return len(seen)
+
+    def run(self, rng: random.Random, steps: int) -> None:
+        found = list(self.machine.initial())
+        assert found == list(dict.fromkeys(self.native_initial()))
+        for _ in range(steps):
+            if not found:
+                return
+            state = rng.choice(found)
+            self.claims(state)
+            found = list(self.steps(state))
 
     def native_initial(self) -> Iterator[State]:
         marked = self.model.marked(InitMark)
@@ -124,7 +149,7 @@ class _Pair:
             ours = "fault"
         try:
             native: object = bool(fn(self.record(state)))
-        except (ValueError, IndexError, TypeError, ZeroDivisionError):
+        except WRONG:
             native = "fault"
         assert ours == native, (claim.name, state, ours, native)
 
@@ -150,15 +175,15 @@ class _Pair:
             return "assert"
         except KvError:
             raise
-        except (ValueError, IndexError, TypeError, ZeroDivisionError):
+        except WRONG:
             return "fault"
         return None if after is None else self.flat(after)
 
     # --- values -------------------------------------------------------------------------------------------
 
     def given(self, fn: Any, params: tuple[Param, ...], args: Args) -> list[Any]:
-        kinds = field_types_of(fn)
-        return [as_native(a, kinds[p.name]) if isinstance(p.type, EnumT) else a for p, a in zip(params, args, strict=True)]
+        kinds = inspect.get_annotations(fn, eval_str=True)
+        return [as_native(arg, kinds[param.name]) for param, arg in zip(params, args, strict=True)]
 
     def flat(self, record: Record) -> State:
         return tuple(as_ours(self.at(record, path)) for path, _ in self.machine.leaves)
@@ -177,11 +202,6 @@ class _Pair:
             else:
                 setattr(owner, last, as_native(value, field_types(type(owner))[last]))
         return record
-
-
-def field_types_of(fn: Any) -> dict[str, Any]:
-    """The annotations of a function."""
-    return inspect.get_annotations(fn, eval_str=True)
 
 
 def as_native(value: Any, kind: Any) -> Any:

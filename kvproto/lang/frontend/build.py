@@ -92,6 +92,7 @@ class _Builder:
         seen: set[str] = set()
         for item in items:
             if item.name in seen:
+                item = next(i for i in items if i.name == item.name and getattr(i, "kind", "") != "deadlock")
                 rows = self.sources.get(item.loc.file, "").splitlines()
                 raise KvError(
                     "KV129",
@@ -128,9 +129,11 @@ class _Builder:
         except KvError:
             raise
         except Exception as problem:
+            written = [a.annotation for a in definition.args.args if a.annotation is not None]
+            bad = next((a for a in written if not _evaluates(a, fn)), None)
             tr.fail(
                 "KV117",
-                definition,
+                bad or definition,
                 f"an annotation of {fn.__name__} cannot be evaluated: {problem}",
                 "annotations are ordinary Python, evaluated when the model is read",
                 "check the names",
@@ -203,6 +206,14 @@ class _Builder:
         name = f"{self._owner}.assert{count}"
         self.asserts[name] = Claim(name, "assert", message, "", None, Loc("", stmt.lineno))
         return name
+
+
+def _evaluates(annotation: ast.expr, fn: Callable[..., Any]) -> bool:
+    try:
+        eval(ast.unparse(annotation), dict(fn.__globals__))
+    except Exception:
+        return False
+    return True
 
 
 def load_model_source(model: Model) -> str:

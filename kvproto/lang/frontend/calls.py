@@ -158,7 +158,8 @@ class Calls(Expressions):
                 "sorts, enumerations, arrays and sets have a length",
                 "count with sum(... for x in Sort)",
             )
-        return Unary(IntT(0, len(values_of(members.type.element))), "card", members, loc)
+        kind = self.bounded_set(members.type, arg)
+        return Unary(IntT(0, len(values_of(kind.element))), "card", members, loc)
 
     def _next(self, node: ast.Call) -> Expr:
         if len(node.args) != 2 or not isinstance(node.args[0], ast.GeneratorExp):
@@ -193,7 +194,8 @@ class Calls(Expressions):
     def _range(self, node: ast.Call) -> Operand:
         bounds = [self.static_number(a) for a in node.args]
         if not 1 <= len(bounds) <= 3 or bounds[2:] == [0]:
-            self.fail("KV110", node, "this range is not one", "range takes one to three numbers", "write range(n)")
+            reason = "it takes one to three numbers, and the step is not 0"
+            self.fail("KV110", node, "this is no range", reason, "write range(n)")
         return Static(range(*bounds), self.loc(node))
 
     def static_number(self, node: ast.expr) -> int:
@@ -231,7 +233,8 @@ class Calls(Expressions):
             element = found.place.type.element
             return Domain(element, values_of(element), True, loc), Read(found.place.type, found.place, loc)
         if not isinstance(found, Alias | Static) and isinstance(found.type, SetT):
-            return Domain(found.type.element, values_of(found.type.element), True, loc), found
+            kind = self.bounded_set(found.type, node)
+            return Domain(kind.element, values_of(kind.element), True, loc), found
         self.fail(
             "KV110",
             node,
@@ -308,16 +311,8 @@ class Calls(Expressions):
             return Unary(IntT(0, 1), "int", found, found.loc)
         if op in ("sum", "min", "max"):
             return self.integer(elt)
-        if op == "set":
-            self.single(found.type, elt, "an element of a set")
-        if op == "set" and isinstance(found.type, IntT) and found.type.lo is None:
-            self.fail(
-                "KV135",
-                elt,
-                "a set of numbers without bounds",
-                "a set holds elements of a type with few values",
-                "collect elements of a sort, or a variable of type Int(lo, hi)",
-            )
+        if op == "set" and not isinstance(found.type, SetT):
+            self.bounded_set(SetT(self.single(found.type, elt, "an element of a set")), elt)
         return found
 
     def _quantifier(

@@ -39,6 +39,7 @@ from kvproto.ir.types import (
     Type,
     fits,
 )
+from kvproto.ir.walk import can_fault
 from kvproto.lang.frontend.values import Alias, Frame, Operand, Static
 
 BOOL = BoolT()
@@ -246,6 +247,18 @@ class Core(ABC):
             "leave None out: `if x is not None`" if isinstance(kind, OptT | NoneT) else "name the elements themselves",
         )
 
+    def bounded_set(self, kind: SetT, node: ast.AST) -> SetT:
+        """A set type whose elements can be enumerated, or KV135."""
+        if isinstance(kind.element, IntT) and (kind.element.lo is None or kind.element.hi is None):
+            self.fail(
+                "KV135",
+                node,
+                "a set of numbers without bounds",
+                "a set holds elements of a type with few values",
+                "give it a type: numbers: Set(Int(0, 3)) = ..., or collect elements of a sort",
+            )
+        return kind
+
     def mismatch(self, have: Type, wanted: Type, node: ast.AST, what: str) -> NoReturn:
         """KV107: a value of the wrong type."""
         self.fail(
@@ -327,8 +340,15 @@ class Core(ABC):
         loc = self.loc(node)
         there = self.negate(Unary(BOOL, "is_none", left, loc))
         inner = Unary(left.type.inner, "unwrap", left, loc)
-        same = Binary(BOOL, "==", inner, self.coerce_compared(right, left.type.inner, node), loc)
-        return self.logic("and", [there, same], node)
+        number = self.coerce_compared(right, left.type.inner, node)
+        return self.once(number, lambda n: self.logic("and", [there, Binary(BOOL, "==", inner, n, loc)], node))
+
+    def once(self, found: Expr, use: Callable[[Expr], Expr]) -> Expr:
+        """A condition over a value that is computed first and on every way, where computing it can fail."""
+        if not can_fault(found):
+            return use(found)
+        name = self.fresh("value")
+        return Let(BOOL, name, found, use(Local(found.type, name, found.loc)), found.loc)
 
     def coerce_compared(self, found: Expr, wanted: Type, node: ast.AST) -> Expr:
         """Like `coerce`, but a number outside the other side's bounds just is not equal to it."""
@@ -377,7 +397,7 @@ class Core(ABC):
                 parts[0][1],
                 "an optional number without bounds",
                 "one alternative is None and another is a computed number",
-                "store the number in a variable of type Int(lo, hi) first",
+                "give it a type: x: Opt(Int(0, 3)) = ..., or store it in a variable of the state",
             )
         return IntT(min(lo for lo, _ in numbers), max(hi for _, hi in numbers))
 
@@ -388,7 +408,8 @@ class Core(ABC):
         if isinstance(found.type, IntT) and isinstance(wanted, SortT | IntT):
             if isinstance(found, Const):
                 return self._constant(found, wanted, node)
-            same = isinstance(wanted, IntT) and found.type == wanted
+            sure = isinstance(found, Read) or (isinstance(found, Local) and found.name in self.fixed)
+            same = sure and isinstance(wanted, IntT) and found.type == wanted
             return found if same else ToIndex(wanted, found, self.loc(node))
         return self.coerce(found, wanted, node, "the index")
 

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from kvproto.diagnostics import did_you_mean
 from kvproto.ir.nodes import Binary, BinaryOp, Cond, Const, Expr, Local, Place, Read, SetOf, Unary
-from kvproto.ir.types import ArrayT, BoolT, EnumT, IntT, NoneT, RecordT, SetT, SortT, Type
+from kvproto.ir.types import ArrayT, BoolT, EnumT, IntT, NoneT, OptT, RecordT, SetT, SortT, Type
 from kvproto.lang.binding import Params
 from kvproto.lang.frontend import refused
 from kvproto.lang.frontend.core import BOOL, INT, Core
@@ -439,4 +439,7 @@ class Expressions(Core):
         if isinstance(members, SetOf):
             return self.logic("or", [self.equal(element, i, node) for i in members.items], node)
         item = self.coerce(element, members.type.element, left, "the element")
-        return Binary(BOOL, "in", item, members, self.loc(node))
+        if not isinstance(element.type, OptT):
+            return Binary(BOOL, "in", item, members, self.loc(node))
+        there = self.negate(Unary(BOOL, "is_none", element, element.loc))  # None is in no set
+        return self.once(members, lambda m: self.logic("and", [there, self.binary("in", item, m, BOOL, node)], node))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from kvproto.ir.nodes import Cond, Expr, Local, SetLocal
-from kvproto.ir.types import BoolT, IntT
+from kvproto.ir.types import BoolT, IntT, SetT
 from kvproto.lang.frontend import refused
 from kvproto.lang.frontend.calls import Calls
 from kvproto.lang.frontend.core import BOOL, INT
@@ -70,6 +70,8 @@ class Inlining(Calls):
             return found
         if isinstance(found, Local) and found.name in self.fixed and not changes:
             return Variable(found.name, found.type, fixed=True)
+        if isinstance(found.type, SetT):
+            self.bounded_set(found.type, node)
         fresh = self.fresh(name)
         kind = INT if changes and isinstance(found.type, IntT) else found.type
         self.keep(SetLocal(fresh, kind, found, caller.source.loc(node)))

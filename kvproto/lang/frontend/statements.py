@@ -296,6 +296,8 @@ class Statements(Inlining):
                 "what it can hold later cannot be seen here",
                 f"write {name}: Set(Page) = set()" if empty else f"write {name}: Opt(Page) = None",
             )
+        if isinstance(found.type, SetT):
+            self.bounded_set(found.type, stmt)
         return INT if isinstance(found.type, IntT) else found.type
 
     def _right_side(self, value: ast.expr) -> Expr | Alias | Static:

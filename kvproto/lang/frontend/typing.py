@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
@@ -141,7 +142,7 @@ def record_type(cls: type[Record]) -> RecordT:
     except KvError:
         raise
     except Exception as problem:
-        raise _class_error(cls, None, "KV117")(
+        raise _class_error(cls, _broken_field(cls), "KV117")(
             f"an annotation of {cls.__name__} cannot be evaluated: {problem}",
             "annotations are ordinary Python, evaluated when the model is read",
             "check the names in the class's annotations",
@@ -175,9 +176,28 @@ def _records_of(kind: Any, seen: set[Any]) -> set[Any]:
         return _records_of(kind.element, seen)
     if isinstance(kind, type) and issubclass(kind, Record) and kind not in seen:
         seen.add(kind)
-        for inner in field_types(kind).values():
+        for inner in _fields(kind).values():
             _records_of(inner, seen)
     return seen
+
+
+def _fields(cls: type[Record]) -> dict[str, Any]:
+    """Its fields; if an annotation is broken, none: that is found when the class itself is translated."""
+    try:
+        return field_types(cls)
+    except Exception:
+        return {}
+
+
+def _broken_field(cls: type) -> str | None:
+    """The first field whose annotation cannot be evaluated."""
+    for klass in reversed(cls.__mro__):
+        for name, text in vars(klass).get("__annotations__", {}).items():
+            try:
+                eval(text, dict(vars(sys.modules[klass.__module__]))) if isinstance(text, str) else text
+            except Exception:
+                return str(name)
+    return None
 
 
 def _class_error(cls: type, field: str | None, code: str) -> Fail:

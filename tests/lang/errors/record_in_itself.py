@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from kvproto.lang import Machine, Model, Record, Sort, action
+from kvproto.lang import Bool, Machine, Model, Record, Sort, action
 
 Req = Sort("Req", size=2)
 m = Machine("m")

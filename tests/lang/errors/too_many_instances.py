@@ -1,4 +1,4 @@
-from kvproto.lang import Bool, Machine, Model, Record, action, require
+from kvproto.lang import Bool, Machine, Model, Record, Sort, action, require
 
 Big = Sort("Big", size=20)
 m = Machine("m")

@@ -11,7 +11,8 @@ class State(Record):
 
 @action(m)
 def go(s, r: Req):
-    s.n = s.n + 1 if s.ok else None
+    more = s.n + 1 if s.ok else None
+    s.ok = more is None
 
 
 model = Model("tiny", "one mistake", state=State, parts=[__name__])

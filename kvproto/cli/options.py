@@ -1,0 +1,129 @@
+"""What several verbs share: settings, sizes, and results that reach standard output or a file."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kvproto.diagnostics import KvError
+
+UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+def setting(text: str) -> tuple[str, str]:
+    """`NAME=VALUE` of a --set, as a pair."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise KvError(
+            "KV006",
+            f"--set {text!r} is not NAME=VALUE",
+            reason="a setting names a parameter and gives its value",
+            cure="write --set deferred_release=on",
+        )
+    return name.strip(), value.strip()
+
+
+def size(context: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
+    """`512M` as a number of bytes."""
+    if value is None:
+        return None
+    text = value.strip().upper().removesuffix("IB").removesuffix("B")
+    unit = text[-1:] if text[-1:] in ("K", "M", "G") else ""
+    number = text.removesuffix(unit) if unit else text
+    if not (number.isascii() and number.isdecimal() and len(number) < 20) or int(number) == 0:
+        raise click.BadParameter(f"{value!r} is no size; write 512M or 2G", context, parameter)
+    return int(number) * UNITS[unit]
+
+
+def seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
+    """A time limit; one that is no number would never end."""
+    if value is not None and math.isnan(value):
+        raise click.BadParameter("nan is no number of seconds", context, parameter)
+    return value
+
+
+def only(wanted: object, why_not: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
+    """An option of the contract of which this version has one value only; any other is refused, never ignored."""
+
+    def check_value(_context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+        if value not in (None, wanted):
+            given = f"--{parameter.name}" if value is True else f"--{parameter.name} {value}"
+            raise KvError(
+                "KV015",
+                f"{given} is not available in this version",
+                reason=why_not,
+                cure="leave the option out",
+            )
+        return wanted
+
+    return check_value
+
+
+def say(text: str = "", *, newline: bool = True) -> None:
+    """Print results.  A reader that went away (`| head`) ends the printing, not the work."""
+    try:
+        click.echo(text, nl=newline)
+    except BrokenPipeError:
+        silence()
+    except OSError as problem:
+        silence()
+        raise unwritable("standard output", problem) from None
+
+
+def silence() -> None:
+    """Send what is still printed nowhere, so that Python does not complain about it while it shuts down."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def on_terminal() -> bool:
+    """Whether messages reach a person."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+def unwritable(place: str, problem: OSError | ValueError) -> KvError:
+    """The error that a result has no place to go."""
+    why = problem.strerror if isinstance(problem, OSError) and problem.strerror else str(problem)
+    return KvError(
+        "KV021",
+        f"the result cannot be written to {place}: {why[:1].lower()}{why[1:]}",
+        reason="a result that nobody can read is no result",
+        cure="name a place that can be written, with room in it",
+    )
+
+
+def check_json_file(file: str | None) -> None:
+    """Find out before a long search that its result would have no place to go (KV021)."""
+    if file in (None, "-"):
+        return
+    path = Path(str(file))
+    try:
+        if "\0" in str(file):
+            raise ValueError("a file name has no null character")
+        if path.is_dir():
+            raise IsADirectoryError(21, "is a directory")
+        if not path.parent.is_dir():
+            raise NotADirectoryError(20, "its folder does not exist")
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            raise PermissionError(13, "permission denied")
+    except (OSError, ValueError) as problem:
+        raise unwritable(str(file), problem) from None
+
+
+def write_json(file: str, value: object) -> None:
+    """Write a result as JSON into a file, or to standard output for `-`."""
+    text = json.dumps(value, indent=2) + "\n"
+    if file == "-":
+        say(text, newline=False)
+        return
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except (OSError, ValueError) as problem:
+        raise unwritable(file, problem) from None

@@ -1,0 +1,143 @@
+"""Terminals, pipes and streams: who sees what."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Run
+
+Spawn = Callable[..., "subprocess.Popen[str]"]
+LONG = ("check", "sglang@0.5.19", "--scope", "medium", "--max-states", "600000")
+
+
+def drain(terminal: int) -> str:
+    """All that was written to a terminal, once nobody writes any more."""
+    data = b""
+    while True:
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:
+            return data.decode()
+        if not piece:
+            return data.decode()
+        data += piece
+
+
+def test_progress_reaches_a_terminal_and_results_do_not_mix_with_it(spawn: Spawn) -> None:
+    terminal, side = pty.openpty()
+    child = spawn(*LONG, stdout=subprocess.PIPE, stderr=side)
+    os.close(side)
+    err = drain(terminal)
+    out, _ = child.communicate(timeout=60)
+
+    assert "states/s" in err
+    assert err.endswith("\r\033[K")
+    assert "states/s" not in out
+    assert "\033" not in out
+
+
+def test_progress_reaches_nothing_else(process: Run) -> None:
+    assert process(*LONG).err == ""
+
+
+def test_quiet_on_a_terminal(spawn: Spawn) -> None:
+    terminal, side = pty.openpty()
+    child = spawn(*LONG, "--quiet", stdout=subprocess.PIPE, stderr=side)
+    os.close(side)
+
+    assert drain(terminal) == ""
+    child.communicate(timeout=60)
+
+
+@pytest.mark.parametrize(("value", "colored"), [("", True), ("1", False)])
+def test_no_color(kv: Run, spawn: Spawn, value: str, colored: bool) -> None:
+    kv("check", "sglang@incident", "--property", "reads_own_writes")
+    terminal, side = pty.openpty()
+    trace = ".kvproto/traces/sglang-incident-reads_own_writes.trace.json"
+    child = spawn("show", trace, env={"NO_COLOR": value, "TERM": "xterm"}, stdout=side, stderr=side)
+    os.close(side)
+    out = drain(terminal)
+    child.wait(timeout=60)
+
+    assert "reads_own_writes" in out
+    assert ("\033[" in out) == colored
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("check sglang@incident", 1),
+        ("check sglang@incident --json -", 1),
+        ("check sglang@patched", 0),
+        ("list", 0),
+        ("explain KV107", 0),
+        ("--help", 0),
+        ("check --help", 0),
+        ("--version", 0),
+    ],
+)
+@pytest.mark.parametrize("sink", ["| true", "| head -1 >/dev/null", ">&-"])
+def test_a_reader_that_goes_away(command: str, code: int, sink: str) -> None:
+    """The verdict stands, and nothing is said about the pipe."""
+    script = f"set -o pipefail; {sys.executable} -m kvproto {command} {sink}"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+
+    assert (done.returncode, done.stderr) == (code, "")
+
+
+def test_standard_error_closed() -> None:
+    script = f"{sys.executable} -m kvproto check sglang@incident 2>&-"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.returncode == 1
+    assert "VIOLATED" in done.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("command", ["check sglang@patched", "--help", "list"])
+def test_standard_output_on_a_full_disk(command: str) -> None:
+    script = f"{sys.executable} -m kvproto {command} >/dev/full"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.returncode == 2
+    assert done.stderr.startswith("error KV021")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_with_few_letters(process: Run, kv: Run, here: Path) -> None:
+    kv("check", "sglang@incident", "--property", "reads_no_foreign_data")
+    trace = ".kvproto/traces/sglang-incident-reads_no_foreign_data.trace.json"
+    done = process("replay", trace, env={"PYTHONIOENCODING": "latin-1"})
+
+    assert done.code == 0
+    assert done.err == ""
+    assert "\\u" in done.out
+
+
+def test_what_check_does_not_load(process: Run) -> None:
+    heavy = ("rich", "numpy", "kvproto.replay", "kvproto.reference", "kvproto.engine.tier0")
+    text = (
+        "import sys; from kvproto.cli.main import main; main(['check', 'sglang@incident', '-q']);"
+        f"sys.exit(','.join(m for m in {heavy} if m in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)
+
+    assert done.stderr.strip() == ""
+    text = "import sys, kvproto.cli.main; sys.exit('kvproto.engine' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", text], timeout=60, check=False).returncode == 0
+
+
+def test_help_names_every_verb_and_nothing_else(kv: Run) -> None:
+    out = kv("--help").out
+    verbs = [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines() if line.startswith("  ")]
+
+    assert verbs == ["check", "list", "show", "replay", "explain"]
+    assert "..." not in out.partition("Commands:")[2]
+    for verb in verbs:
+        assert kv(verb, "--help").code == 0
