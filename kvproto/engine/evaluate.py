@@ -126,10 +126,12 @@ class Run:
     # --- statements -----------------------------------------------------------------------------------
 
     def block(self, body: tuple[Stmt, ...]) -> None:
+        """Execute statements in order."""
         for stmt in body:
             self.statement(stmt)
 
     def statement(self, stmt: Stmt) -> None:
+        """Execute one statement."""
         match stmt:
             case Require(cond=cond):
                 if not self.value(cond):
@@ -150,6 +152,7 @@ class Run:
                         self.block(stmt.body)
 
     def store(self, stmt: Assign, place: Place, value: Value) -> None:
+        """Put a value into a place, if it fits."""
         path = self.path(place)
         kind = self.machine.leaves[self.machine.slot[path]][1]
         if not fits(value, kind):
@@ -159,9 +162,11 @@ class Run:
         self.state[self.machine.slot[path]] = value
 
     def path(self, place: Place) -> Path:
+        """Where a place is now: its indices evaluated."""
         return tuple(step if isinstance(step, str) else self.key(step) for step in place.steps)
 
     def key(self, index: Expr) -> bool | int | str:
+        """Value of an index or element."""
         value = self.value(index)
         assert value is not None and not isinstance(value, frozenset)
         return value
@@ -169,6 +174,7 @@ class Run:
     # --- expressions ----------------------------------------------------------------------------------
 
     def value(self, expr: Expr) -> Value:
+        """Value of an expression."""
         match expr:
             case Const(value=value):
                 return value
@@ -211,6 +217,7 @@ class Run:
         return value
 
     def to_index(self, expr: ToIndex) -> Value:
+        """A number, if it is an element of the index type."""
         value = self.value(expr.arg)
         assert isinstance(expr.type, BoolT | IntT | SortT | EnumT)
         if not fits(value, expr.type):
@@ -218,6 +225,7 @@ class Run:
         return value
 
     def unary(self, expr: Unary) -> Value:
+        """One operand."""
         value = self.value(expr.arg)
         match expr.op:
             case "not":
@@ -239,6 +247,7 @@ class Run:
                 return int(number(value))
 
     def binary(self, expr: Binary) -> Value:
+        """Two operands, both evaluated."""
         left, right = self.value(expr.left), self.value(expr.right)
         match expr.op:
             case "==":
@@ -260,6 +269,7 @@ class Run:
                 return arithmetic(expr.op, number(left), number(right))
 
     def quant(self, expr: Quant) -> Value:
+        """A quantifier, as Python evaluates it: no further than needed."""
         found = self.picked(expr)
         match expr.op:
             case "any":
@@ -294,6 +304,7 @@ class Run:
                 yield self.value(expr.body)
 
     def otherwise(self, expr: Quant) -> Value:
+        """The default of a quantifier that found nothing."""
         if expr.default is None:
             raise Fault(expr, f"{expr.op} of nothing", "KV205")
         return self.value(expr.default)

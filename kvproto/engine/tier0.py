@@ -8,13 +8,12 @@ while it runs.
 from __future__ import annotations
 
 import sys
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
-from kvproto.engine.explorer import FaultHit
 from kvproto.engine.guards import split_guards
+from kvproto.engine.ledger import Ledger
 from kvproto.engine.program import Block, Branch, Ins, Op, Program
 from kvproto.engine.rules import PURE, registers_read, validate
 
@@ -248,7 +247,7 @@ def _nesting(block: Block) -> int:
     return deepest
 
 
-class PythonExplorer:
+class PythonExplorer(Ledger[int]):
     """Explores a program with generated Python.
 
     The memory limit is kept to within the growth of one dictionary: Python does not tell ahead what it takes.
@@ -257,152 +256,53 @@ class PythonExplorer:
     tier: str = "Python"
 
     def __init__(self, program: Program, *, memory_limit: int | None = None, seed: int = 0) -> None:
-        # `seed` is accepted for the sake of equal signatures; Python's dictionary keeps its order anyway.
+        del seed  # accepted so that all tiers are made alike; Python's dictionary has a hash of its own
+        super().__init__(len(program.claims), len(program.actions))
         names: dict[str, Any] = {}
         exec(compile(print_program(program), "<kvproto program>", "exec"), names)  # our own text
-        self._expand: Callable[[int], list[tuple[int, int]]] = names["expand"]
+        self._successors: Callable[[int], list[tuple[int, int]]] = names["expand"]
         self._claims: list[Callable[[int], int]] = names["claims"]
         self._terminal: Callable[[int], int] | None = names.get("terminal")
         self._limit = sys.maxsize if memory_limit is None else memory_limit
         self._bits = 64 * program.words
-        self._numbers: dict[int, int] = {}
-        self._order: list[int] = []
-        self._parents = array("i")
-        self._actions = array("i")
-        self._expanded = self._transitions = self._level_begin = self._level_end = self._violating = 0
-        self._level = 1
-        self._violation: list[int | None] = [None] * len(program.claims)
-        self._deadlock: int | None = None
-        self._faults: dict[int, FaultHit] = {}
-        self._fired = [0] * len(program.actions)
 
-    def start(self, initial: Iterable[int]) -> None:
-        """Take the initial states; `MemoryError` when not even these fit."""
-        for state in initial:
-            if state < 0 or state >> self._bits:
-                raise ValueError(f"{state:#x} is not a state of {self._bits // 64} words")
-            if self.memory() >= self._limit:
-                raise MemoryError("the memory limit leaves no room for the initial states")
-            if state not in self._numbers:
-                self._add(state, -1, 0)
-        self._level_end = len(self._order)
+    def _held(self, packed: int) -> int:
+        if packed < 0 or packed >> self._bits:
+            raise ValueError(f"{packed:#x} is not a state of {self._bits // 64} words")
+        return packed
 
-    def advance(self, expansions: int) -> bool:
-        """Expand up to that many states of the current level; False when memory was refused."""
-        end = min(self._level_end, self._expanded + max(0, expansions))
-        enough = True
-        for number in range(self._expanded, end):
-            # Asking for the sizes costs as much as a transition, so ask now and then.
-            if number % 64 == 0 and self.memory() >= self._limit:
-                enough = False
-                break
-            self._expand_one(number, self._order[number])
-        if self._expanded == self._level_end < len(self._order):
-            self._level += 1
-            self._level_begin, self._level_end = self._expanded, len(self._order)
-        return enough
+    def packed(self, state: int) -> int:
+        """The packed state with that number."""
+        return self._known(state)
 
-    def _expand_one(self, number: int, state: int) -> None:
-        found = self._expand(state)
-        numbers, fired = self._numbers, self._fired
+    def _room(self, number: int) -> bool:
+        # Asking for the sizes costs as much as a transition, so ask now and then.
+        return number % 64 != 0 or self.memory() < self._limit
+
+    def _expand(self, number: int, state: int) -> None:
+        found = self._successors(state)
         for action, successor in found:
             if successor >= 0:
-                self._transitions += 1
-                fired[action] += 1
-                if successor not in numbers:
-                    self._add(successor, number, action)
+                self._found(successor, number, action)
             else:
-                self._hit(successor, number, action)
+                self._hit(-2 - successor, number, action)
         if not found and self._terminal is not None:
-            self._end_of_run(number, state, self._terminal)
-        self._expanded = number + 1
+            verdict = self._terminal(state)
+            if verdict < 0:
+                self._hit(-2 - verdict, number, -1)
+            elif not verdict:
+                self._dead(number)
 
-    def _end_of_run(self, number: int, state: int, terminal: Callable[[int], int]) -> None:
-        verdict = terminal(state)
-        if verdict < 0:
-            self._hit(verdict, number, -1)
-        elif not verdict and self._deadlock is None:
-            self._deadlock = number
-
-    def _add(self, state: int, parent: int, action: int) -> None:
-        number = len(self._order)
-        self._numbers[state] = number
-        self._order.append(state)
-        self._parents.append(parent)
-        self._actions.append(action)
+    def _judge(self, number: int, state: int) -> bool:
         violates = False
         for claim, holds in enumerate(self._claims):
             verdict = holds(state)
             if verdict < 0:
-                self._hit(verdict, number, -1)
+                self._hit(-2 - verdict, number, -1)
             elif not verdict:
                 violates = True
-                if self._violation[claim] is None:
-                    self._violation[claim] = number
-        self._violating += violates
-
-    def _hit(self, code: int, state: int, action: int) -> None:
-        self._faults.setdefault(-2 - code, FaultHit(-2 - code, state, action))
-
-    def states(self) -> int:
-        """Distinct states so far."""
-        return len(self._order)
-
-    def expanded(self) -> int:
-        """States whose successors have been generated."""
-        return self._expanded
-
-    def transitions(self) -> int:
-        """Successors generated so far."""
-        return self._transitions
-
-    def level(self) -> int:
-        """Level of the next state to expand, or of the last state."""
-        return self._level
-
-    def frontier(self) -> int:
-        """States found and not yet expanded."""
-        return len(self._order) - self._expanded
-
-    def at_level_start(self) -> bool:
-        """Whether no state of the current level has been expanded."""
-        return self._expanded in (self._level_begin, len(self._order))
-
-    def violation(self, claim: int) -> int | None:
-        """First state that violates the claim."""
-        return self._violation[claim]
-
-    def violating_states(self) -> int:
-        """Number of states that violate some claim."""
-        return self._violating
-
-    def deadlock(self) -> int | None:
-        """First deadlocked state."""
-        return self._deadlock
-
-    def faults(self) -> list[FaultHit]:
-        """First hit of each fault met, by fault number."""
-        return [self._faults[fault] for fault in sorted(self._faults)]
-
-    def fired(self) -> list[int]:
-        """How often each action instance produced a successor."""
-        return list(self._fired)
-
-    def path(self, state: int) -> tuple[int, list[int]]:
-        """The initial state and the actions by which the state was found."""
-        if not 0 <= state < len(self._order):
-            raise IndexError(f"no state {state}")
-        actions: list[int] = []
-        while (parent := self._parents[state]) >= 0:
-            actions.append(self._actions[state])
-            state = parent
-        return state, actions[::-1]
-
-    def packed(self, state: int) -> int:
-        """The packed state with that number."""
-        if not 0 <= state < len(self._order):
-            raise IndexError(f"no state {state}")
-        return self._order[state]
+                self._violated(claim, number)
+        return violates
 
     def memory(self) -> int:
         """Bytes held, as far as Python says; the integers are counted at their full width."""
@@ -410,8 +310,3 @@ class PythonExplorer:
         each = 28 + self._bits // 8 + 32  # a state, and its number where that is an object of its own
         links = self._parents.itemsize + self._actions.itemsize
         return sys.getsizeof(self._numbers) + sys.getsizeof(self._order) + count * (each + links)
-
-    def close(self) -> None:
-        """Give the memory back."""
-        self._numbers, self._order = {}, []
-        self._parents, self._actions = array("i"), array("i")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from cli_runs import Done, Run, Spawn, Write, start
 
 from kvproto.cli.main import main
 
@@ -37,19 +35,6 @@ def inc(s):
 """
 
 
-@dataclass
-class Done:
-    """What a run left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-Run = Callable[..., Done]
-Write = Callable[..., Path]
-
-
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to be in; a project file above it is out of reach."""
@@ -73,12 +58,6 @@ def kv(capfd: pytest.CaptureFixture[str]) -> Run:
     return run
 
 
-def start(*args: str, env: dict[str, str] | None = None, **more: object) -> subprocess.Popen[str]:
-    """The command line in a process of its own."""
-    command = [sys.executable, "-m", "kvproto", *args]
-    return subprocess.Popen(command, text=True, errors="replace", env={**os.environ, **(env or {})}, **more)  # type: ignore[call-overload,no-any-return]
-
-
 @pytest.fixture
 def process() -> Run:
     """`process("check", ...)`: the same in a process of its own; `env` adds variables."""
@@ -92,7 +71,7 @@ def process() -> Run:
 
 
 @pytest.fixture
-def spawn() -> Callable[..., subprocess.Popen[str]]:
+def spawn() -> Spawn:
     """The process itself, for tests that interrupt it."""
     return start
 

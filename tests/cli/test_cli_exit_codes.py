@@ -5,11 +5,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from conftest import Run, Write
+
+if TYPE_CHECKING:
+    from cli_runs import Run, Spawn, Write
 
 BUDGETS = [("--max-states", "50"), ("--max-depth", "3"), ("--time-limit", "0.000001"), ("--memory-limit", "1200K")]
 
@@ -155,7 +157,7 @@ def test_70_for_a_bug_of_our_own(kv: Run, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize("switch", ["", "off"])
-def test_130_when_interrupted(here: Path, spawn: Callable[..., subprocess.Popen[str]], switch: str) -> None:
+def test_130_when_interrupted(here: Path, spawn: Spawn, switch: str) -> None:
     args = ("check", "sglang@0.5.19", "sglang@patched", "--scope", "medium", "--json", "result.json")
     child = spawn(*args, env={"KVPROTO_NATIVE": switch}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(2)

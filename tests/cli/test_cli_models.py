@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from conftest import Done, Run, Write
+
+if TYPE_CHECKING:
+    from cli_runs import Done, Run, Write
 
 
 def trace_of(kind: str) -> dict[str, object]:
@@ -49,7 +52,7 @@ def test_in_an_invariant(everywhere: Run, write: Write) -> None:
     write("@invariant('x')\ndef fine(s):\n    return 6 // (3 - s.n) > 1\n")
     done = everywhere("check", "model.py")
 
-    assert "error KV204  division by zero\n  model.py:23   return 6 // (3 - s.n) > 1\n" in done.err
+    assert "error KV204  division by zero\n  model.py:24   return 6 // (3 - s.n) > 1\n" in done.err
     assert "  evaluating fine after: inc(), inc(), inc()\n" in done.err
 
 
@@ -112,7 +115,8 @@ def test_the_first_of_several_errors_is_reported(everywhere: Run, write: Write) 
 
 def test_an_unused_property_raises_no_error(kv: Run, write: Write) -> None:
     write(
-        "@invariant('x')\ndef fine(s):\n    return 6 // (3 - s.n) > 1\n\n\n@invariant('y')\ndef ok(s):\n    return s.n < 9\n"
+        "@invariant('x')\ndef fine(s):\n    return 6 // (3 - s.n) > 1\n\n\n"
+        "@invariant('y')\ndef ok(s):\n    return s.n < 9\n"
     )
 
     assert kv("check", "model.py", "--property", "ok").code == 0

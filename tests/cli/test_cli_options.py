@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from conftest import Run, Write
+
+if TYPE_CHECKING:
+    from cli_runs import Run, Write
 
 
 def result(kv: Run, *args: str) -> dict[str, Any]:

@@ -6,13 +6,15 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from conftest import Run
 
-Spawn = Callable[..., "subprocess.Popen[str]"]
+if TYPE_CHECKING:
+    from cli_runs import Run, Spawn
+
+
 LONG = ("check", "sglang@0.5.19", "--scope", "medium", "--max-states", "600000")
 
 

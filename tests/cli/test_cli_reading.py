@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from conftest import Run, Write
 
 from kvproto.diagnostics import CATALOGUE
+
+if TYPE_CHECKING:
+    from cli_runs import Run, Write
 
 TRACE = ".kvproto/traces/sglang-incident-reads_own_writes.trace.json"
 SOURCE = Path(__file__).parents[2] / "kvproto"

@@ -304,6 +304,8 @@ def number(scope: Scope, depth: int) -> str:
     """Any number."""
     world = scope.world
     simple = [*reads(scope, is_int, depth) * 2, lambda: str(world.draw(-2, 3)), lambda: "cfg.number"]
+    if world.chance(10):
+        simple = [lambda: str(world.draw(-2, 3)), lambda: "(cfg.number + 1)", lambda: "(1 - cfg.number)"]
 
     def arithmetic() -> str:
         op = world.pick(["+", "-", "*"])

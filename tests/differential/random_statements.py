@@ -17,6 +17,7 @@ from random_expressions import (
     is_part,
     literal,
     number,
+    safe,
     written,
 )
 from random_scope import Scope, is_int, is_leaf, same, text_of
@@ -132,7 +133,8 @@ def local(scope: Scope) -> Lines:
         kind = world.pick(options)[1]
     if kind == IntT() and world.risky():
         kind = world.integers()
-    text = number(scope, 1) if kind == IntT() else expression(scope, kind, 1)
+    inside = safe(scope) if isinstance(kind, SortT | EnumT) else scope  # Python lets a local be None
+    text = number(scope, 1) if kind == IntT() else expression(inside, kind, 1)
     name = scope.fresh("v")
     note = f": {text_of(kind)}" if isinstance(kind, OptT | SortT) or (is_int(kind) and kind != IntT()) else ""
     scope.values[name] = kind
@@ -157,7 +159,7 @@ def reassigned(scope: Scope) -> Lines:
         return [f"{name} = {number(scope, 1) if kind == IntT() else fitting(scope, kind, 1)}"]  # type: ignore[arg-type]
     if isinstance(kind, SortT):
         return [f"{name} = {argument(scope, kind, 1)}"]
-    return [f"{name} = {expression(scope, kind, 1)}"]
+    return [f"{name} = {expression(safe(scope) if isinstance(kind, EnumT) else scope, kind, 1)}"]
 
 
 def alias(scope: Scope) -> Lines:
@@ -229,7 +231,7 @@ def loop(scope: Scope) -> Lines:
     name = scope.fresh("x")
     inner.values[name] = kind
     test = condition(inner, 1)
-    body = block(inner, 3)
+    body = ["pass"] if world.chance(5) else block(inner, 3)
     if world.chance(40):
         body = [f"if {test}:", *indented(body)]
     return [*before, f"for {name} in {where}:", *indented(body)]

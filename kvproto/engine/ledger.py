@@ -1,0 +1,171 @@
+"""The bookkeeping of breadth-first exploration, for the tiers that are written in Python."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from array import array
+from collections.abc import Hashable, Iterable
+from typing import Generic, TypeVar
+
+from kvproto.engine.explorer import FaultHit
+
+S = TypeVar("S", bound=Hashable)
+
+
+class Ledger(ABC, Generic[S]):
+    """States by number, how each was found, and what went wrong where: an `Explorer` less the meaning of states.
+
+    A tier says how a packed state is held (`_held`, `packed`), judges a new state (`_judge`), expands one
+    (`_expand`), and knows whether there is room (`_room`).
+    """
+
+    def __init__(self, claims: int, instances: int) -> None:
+        self._numbers: dict[S, int] = {}
+        self._order: list[S] = []
+        self._parents = array("i")
+        self._actions = array("i")
+        self._expanded = self._transitions = self._level_begin = self._level_end = self._violating = 0
+        self._level = 1
+        self._violation: list[int | None] = [None] * claims
+        self._deadlock: int | None = None
+        self._faults: dict[int, FaultHit] = {}
+        self._fired = [0] * instances
+
+    @abstractmethod
+    def _held(self, packed: int) -> S:
+        """The packed state as this tier holds it."""
+
+    @abstractmethod
+    def _judge(self, number: int, state: S) -> bool:
+        """Evaluate every claim on a new state; whether it violates one."""
+
+    @abstractmethod
+    def _expand(self, number: int, state: S) -> None:
+        """Report every successor of a state with `_found`, every fault with `_hit`, a deadlock with `_dead`."""
+
+    @abstractmethod
+    def _room(self, number: int) -> bool:
+        """Whether memory allows to go on with that state."""
+
+    @abstractmethod
+    def memory(self) -> int:
+        """Bytes held, as far as can be told."""
+
+    def start(self, initial: Iterable[int]) -> None:
+        """Take the initial states; `MemoryError` when not even these fit."""
+        for packed in initial:
+            if not self._room(0):
+                raise MemoryError("the memory limit leaves no room for the initial states")
+            state = self._held(packed)
+            if state not in self._numbers:
+                self._add(state, -1, 0)
+        self._level_end = len(self._order)
+
+    def advance(self, expansions: int) -> bool:
+        """Expand up to that many states of the current level; False when memory was refused."""
+        enough = True
+        for number in range(self._expanded, min(self._level_end, self._expanded + max(0, expansions))):
+            if not self._room(number):
+                enough = False
+                break
+            self._expand(number, self._order[number])
+            self._expanded = number + 1
+        if self._expanded == self._level_end < len(self._order):
+            self._level += 1
+            self._level_begin, self._level_end = self._expanded, len(self._order)
+        return enough
+
+    # --- what a tier reports --------------------------------------------------------------------------
+
+    def _found(self, state: S, parent: int, action: int) -> None:
+        """A successor."""
+        self._transitions += 1
+        self._fired[action] += 1
+        if state not in self._numbers:
+            self._add(state, parent, action)
+
+    def _add(self, state: S, parent: int, action: int) -> None:
+        number = self._numbers[state] = len(self._order)
+        self._order.append(state)
+        self._parents.append(parent)
+        self._actions.append(action)
+        self._violating += self._judge(number, state)
+
+    def _violated(self, claim: int, number: int) -> None:
+        """A claim is false in a state."""
+        if self._violation[claim] is None:
+            self._violation[claim] = number
+
+    def _hit(self, fault: int, state: int, action: int) -> None:
+        """A fault; the first of each number counts."""
+        self._faults.setdefault(fault, FaultHit(fault, state, action))
+
+    def _dead(self, number: int) -> None:
+        """A state in which nothing can happen and more should."""
+        if self._deadlock is None:
+            self._deadlock = number
+
+    # --- what the driver asks -------------------------------------------------------------------------
+
+    def states(self) -> int:
+        """Distinct states so far."""
+        return len(self._order)
+
+    def expanded(self) -> int:
+        """States whose successors have been generated."""
+        return self._expanded
+
+    def transitions(self) -> int:
+        """Successors generated so far."""
+        return self._transitions
+
+    def level(self) -> int:
+        """Level of the next state to expand, or of the last state."""
+        return self._level
+
+    def frontier(self) -> int:
+        """States found and not yet expanded."""
+        return len(self._order) - self._expanded
+
+    def at_level_start(self) -> bool:
+        """Whether no state of the current level has been expanded."""
+        return self._expanded in (self._level_begin, len(self._order))
+
+    def violation(self, claim: int) -> int | None:
+        """First state that violates the claim."""
+        return self._violation[claim]
+
+    def violating_states(self) -> int:
+        """Number of states that violate some claim."""
+        return self._violating
+
+    def deadlock(self) -> int | None:
+        """First deadlocked state."""
+        return self._deadlock
+
+    def faults(self) -> list[FaultHit]:
+        """First hit of each fault met, by fault number."""
+        return [self._faults[fault] for fault in sorted(self._faults)]
+
+    def fired(self) -> list[int]:
+        """How often each action instance produced a successor."""
+        return list(self._fired)
+
+    def path(self, state: int) -> tuple[int, list[int]]:
+        """The initial state and the actions by which the state was found."""
+        self._known(state)
+        actions: list[int] = []
+        while (parent := self._parents[state]) >= 0:
+            actions.append(self._actions[state])
+            state = parent
+        return state, actions[::-1]
+
+    def _known(self, state: int) -> S:
+        if not 0 <= state < len(self._order):
+            raise IndexError(f"no state {state}")
+        return self._order[state]
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._numbers, self._order = {}, []
+        self._parents, self._actions = array("i"), array("i")
