@@ -11,8 +11,10 @@ import click
 
 from kvproto.cli.options import check_json_file, on_terminal, only, say, seconds, setting, size, write_json
 from kvproto.cli.project import configured_targets
+from kvproto.diagnostics import KvError
 from kvproto.engine.search import Options, Progress, search, select
 from kvproto.explain.why import why
+from kvproto.ir.digest import digest
 from kvproto.ir.nodes import System
 from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
@@ -70,6 +72,7 @@ def check(targets: tuple[str, ...], json_file: str | None, **options: Any) -> in
     in_table = not names
     # Everything that can be refused is refused before the first search.
     jobs = [_prepare(find(name), request) for name in names or default_targets()]
+    _refuse_namesakes(jobs)
     codec.prepare(request.trace_dir)
     check_json_file(json_file)
     rows: list[Row] = []
@@ -117,6 +120,20 @@ def _prepare(target: Target, request: Request) -> tuple[Target, System]:
     system = build(target.model, choose(target.model, preset=target.preset, scope=request.scope, sets=request.sets))
     select(system, request.options.properties)
     return target, system
+
+
+def _refuse_namesakes(jobs: list[tuple[Target, System]]) -> None:
+    """Traces are named after model and preset; those of two models must not replace each other."""
+    first: dict[tuple[str, str], tuple[Target, System]] = {}
+    for target, system in jobs:
+        other, same = first.setdefault((system.model, system.preset), (target, system))
+        if same is not system and digest(same) != digest(system):
+            raise KvError(
+                "KV014",
+                f"{target.text} and {other.text} would write traces of the same names",
+                reason=f"both models are called {system.model!r}, and traces are named after model and preset",
+                cure="check them in two runs with two folders:  --trace-dir DIR",
+            )
 
 
 def check_system(name: str, system: System, request: Request) -> Row:

@@ -89,16 +89,22 @@ class Choice(Parameter):
 
 def flag(default: bool, doc: str, *, cites: str = "") -> Any:
     """Declare a boolean parameter in a `Params` class."""
+    if not isinstance(default, bool):
+        raise TypeError(f"the default of a flag is True or False, not {default!r}")
     return Flag(default, doc, cites)
 
 
 def number(default: int, doc: str, *, least: int = 0, most: int = 1 << 20, cites: str = "") -> Any:
     """Declare an integer parameter in a `Params` class."""
+    if isinstance(default, bool) or not isinstance(default, int) or not least <= default <= most:
+        raise TypeError(f"the default of a number is an integer from {least} to {most}, not {default!r}")
     return Number(default, doc, cites, least, most)
 
 
 def choice(default: Enum, doc: str, *, cites: str = "") -> Any:
     """Declare a parameter over an enumeration in a `Params` class."""
+    if not isinstance(default, Enum):
+        raise TypeError(f"the default of a choice is a member of an enumeration, not {default!r}")
     return Choice(default, doc, cites)
 
 

@@ -168,8 +168,12 @@ class _Importing(redirect_stdout[TextIO]):
     ) -> None:
         """Restore standard output; raises KvError for an exception of the module."""
         super().__exit__(kind, problem, trace)
-        if problem is None or isinstance(problem, KvError | KeyboardInterrupt | MemoryError):
+        if problem is None or isinstance(problem, KeyboardInterrupt | MemoryError):
             return
+        if isinstance(problem, KvError):
+            d = problem.diagnostic
+            loc, line = self._place(problem) if d.loc is None else (d.loc, d.line)
+            raise KvError(d.code, d.message, reason=d.reason, cure=d.cure, loc=loc, line=line) from None
         if isinstance(problem, SyntaxError) and problem.lineno and problem.text:
             raise _syntax_error(problem) from None
         if isinstance(problem, SyntaxError):
@@ -200,9 +204,10 @@ class _Importing(redirect_stdout[TextIO]):
         number = last.lineno or 1
         if number > len(lines):
             return None, ""
-        end = last.end_colno if last.end_lineno == number else None
-        loc = Loc(shown_name(self.path), number, last.colno or 0, end or len(lines[number - 1].rstrip()))
-        return loc, lines[number - 1]
+        line = lines[number - 1].rstrip()
+        bytes_before, bytes_to = last.colno or 0, last.end_colno if last.end_lineno == number else None
+        start, end = (len(line.encode()[:at].decode(errors="ignore")) for at in (bytes_before, bytes_to))
+        return Loc(shown_name(self.path), number, start, max(end, start + 1)), line
 
 
 def _syntax_error(problem: SyntaxError) -> KvError:

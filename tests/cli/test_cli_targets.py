@@ -154,12 +154,23 @@ def test_siblings_of_the_same_name_are_not_mixed_up(kv: Run, here: Path, write: 
     assert kv("check", "one/model.py").code == 0
 
 
+def test_traces_of_two_models_do_not_replace_each_other(kv: Run, write: Write) -> None:
+    write(SMALL, name="one/model.py")
+    write(SMALL.replace("4", "2"), name="two/model.py")
+    done = kv("check", "one/model.py", "two/model.py")
+
+    assert done.code == 2
+    assert "two/model.py and one/model.py would write traces of the same names" in done.err
+    assert kv("check", "one/model.py", "one/model.py").code == 0
+
+
 @pytest.mark.parametrize(
     ("content", "code", "words"),
     [
         (b"x = (\n", "KV009", "model.py:1   x = ("),
         (b"import no_such_module\n", "KV007", "No module named 'no_such_module'"),
         (b"\n\n1 / 0\n", "KV007", "model.py:3   1 / 0"),
+        ("x = 'éé'; y = 1 / 0\n".encode(), "KV007", "\n" + " " * 29 + "^^^^^\n"),
         (b"import sys\nsys.exit(0)\n", "KV007", "SystemExit"),
         (b"raise ValueError('two\\nlines \\x1b[2J')\n", "KV007", "ValueError: two lines \\x1b[2J"),
         (b"class E(BaseException): pass\nraise E\n", "KV007", "E:"),

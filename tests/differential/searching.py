@@ -58,7 +58,9 @@ class Searched:
     states: list[State]
 
 
-def search(system: System, tier: type[PythonExplorer] | type[CExplorer], limit: int | None = None) -> Searched | None:
+def search(
+    system: System, tier: type[PythonExplorer] | type[CExplorer], limit: int | None = None, *, unpacked: bool = True
+) -> Searched | None:
     """Fold, lower and explore; None beyond the limit.  Raises Fault where an init function does."""
     folded = fold(system)
     lowered = lower(folded, folded.claims)
@@ -68,7 +70,8 @@ def search(system: System, tier: type[PythonExplorer] | type[CExplorer], limit: 
         if limit is not None and explorer.states() > limit:
             return None
         explorer.advance(1000)
-    states = [lowered.layout.unpack(explorer.packed(at)) for at in range(explorer.states())]
+    count = explorer.states() if unpacked else 0
+    states = [lowered.layout.unpack(explorer.packed(at)) for at in range(count)]
     return Searched(explorer, lowered, states)
 
 

@@ -55,7 +55,7 @@ class State(Record):
 
 def next_number(s, x):
     y = x + 1
-    return s.k + y - x
+    return 2 * (y - x)
 
 
 def near(s, x: A):
@@ -92,7 +92,7 @@ ACTIONS = {
     "a comprehension that does not fit behind a condition": "x: Int(-1, 1) = s.k\ns.z = {x for y in A if s.b}",
     "an optional number that does not fit behind a condition": "s.i = s.n if s.b else None",
     "a helper with a local, called for different elements": "for x in A:\n    require(s.r[x].n != next_number(s, int(x)))",
-    "a guard about a helper": "require(all(s.k != next_number(s, int(x)) for x in A))",
+    "a guard about a helper": "require(all(s.k == next_number(s, int(x)) for x in A))",
     "a helper with an alias": "s.k = sum(near(s, x) for x in A)",
     "locals that change places": "x = s.n\ny = s.k\nif s.b:\n    z = x\n    x = y\n    y = z\nif s.e == E.P:\n    x = y\n"
     "    y = x + 1\ns.n = x\ns.k = y",

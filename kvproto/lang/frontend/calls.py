@@ -176,7 +176,7 @@ class Calls(Expressions):
         found = self.expr(self._one(node))
         if isinstance(found.type, OptT):
             found = Unary(found.type.inner, "unwrap", found, found.loc)
-        if isinstance(found.type, EnumT | SetT):
+        if not isinstance(found.type, BoolT | IntT | SortT):
             self.fail("KV109", node, f"int(...) of a {found.type}", "it has no number", "use == or in")
         return Unary(INT, "int", found, self.loc(node))
 
