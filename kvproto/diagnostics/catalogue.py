@@ -119,8 +119,9 @@ _USAGE: dict[str, Entry] = {
     ),
     "KV017": Entry(
         "nothing to explain by that name",
-        "`kvproto explain` takes an error code (KV112) or a trace file. The name is neither a known code\n"
-        "nor a file. Codes stand at the beginning of every error message.",
+        "`kvproto explain` takes an error code (KV112) or the name of a property (no_free_under_write),\n"
+        "and this is neither. Codes stand at the beginning of every error message; `kvproto list` shows\n"
+        "the properties of every model.",
     ),
     "KV018": Entry(
         "too many action instances",
@@ -268,9 +269,10 @@ _LANGUAGE: dict[str, Entry] = {
     "KV117": Entry(
         "bad type",
         "An annotation is no type of the language, cannot be evaluated, or has too many values. Types are\n"
-        "Bool, Int(lo, hi), a Sort, an Enum, Opt(T), Set(T), Array(index, T) and Record classes. A set\n"
-        "has at most 62 possible elements, an array at most 4096; T in Opt and Set is a single value.\n"
-        "Example: `owner: Array(Page, Opt(Req))`.",
+        "Bool, Int(lo, hi), a Sort, an Enum, Opt(T), Set(T), Array(index, T) and Record classes; T in Opt\n"
+        "and Set is a single value. A set has at most 62 possible elements, an array or a parameter at\n"
+        "most 4096. Fields have no defaults (they would be ignored: write an @init function), and no\n"
+        "record contains itself. Example: `owner: Array(Page, Opt(Req))`.",
     ),
     "KV118": Entry(
         "parameter without type",
@@ -307,10 +309,11 @@ _LANGUAGE: dict[str, Entry] = {
     ),
     "KV125": Entry(
         "name not usable here",
-        "The name is assigned on some ways to this line and not on all, or stands for different parts of\n"
-        "the state on different ways. In Python the first would raise UnboundLocalError on the other\n"
-        "ways. Assign it before the branches. A name that may stand for one of two records can be\n"
-        "replaced by an index: `i = 0 if c else 1`, then `s.req[i]`.",
+        "The name has no one meaning on every way to this line: it is assigned on some ways only, or\n"
+        "later, or stands for different parts of the state on different ways or in different rounds of a\n"
+        "loop; or it was the variable of a loop that has ended. Assign it before the branches, or take a\n"
+        "name of its own for each meaning. Instead of a name for one of two records, choose the index: `i\n"
+        "= 0 if c else 1`, then `s.req[i]`.",
     ),
     "KV127": Entry(
         "value missing",
@@ -324,9 +327,10 @@ _LANGUAGE: dict[str, Entry] = {
     ),
     "KV129": Entry(
         "two definitions of one name",
-        "Two actions or two properties of a model have the same name. Traces, options and pictures name\n"
-        "them, so names are unique within a model. Two modules in `parts` may each define a function of\n"
-        "that name. Rename one of them.",
+        "Two actions or two properties of a model have the same name, or one file defines a function\n"
+        "twice. Traces, options and pictures name them, so names are unique within a model, whichever\n"
+        "modules they come from; and of two functions of one name in a file Python keeps only the second,\n"
+        "so that the first would vanish from the model. Rename one of them.",
     ),
     "KV130": Entry(
         "constant outside its type",
@@ -396,8 +400,9 @@ _LANGUAGE: dict[str, Entry] = {
         "not a condition",
         "A number, an element, a member or an optional is used as a condition. In Python 0, None and the\n"
         "empty set are false; element 0 of a sort is 0 too, so `if s.owner[p]:` would be false for the\n"
-        "first request. Write the comparison: `s.owner[p] is not None`, `s.n != 0`. Sets may be used: a\n"
-        "set is true unless it is empty.",
+        "first request. Write the comparison: `s.owner[p] is not None`, `s.n != 0`. A set may be used as\n"
+        "a condition: it is true unless it is empty. Where `and` or `or` gives a value, as in `s.ok =\n"
+        "s.held and s.ok`, Python would give the set itself; write `len(s.held) > 0`.",
     ),
     "KV145": Entry(
         "dictionary",

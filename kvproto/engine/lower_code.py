@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from kvproto.diagnostics import Loc
 from kvproto.engine.program import Block, Branch, Ins, Op
@@ -184,7 +185,7 @@ class Code:
             if (one.value.known, other.value.known) in ((1, 0), (0, 1)):
                 return test if one.value.known else self.negate(test)
         home = self.register()
-        ways = [self.nested(lambda s=side: self._deliver(s, home)) for side in (one, other)]  # type: ignore[misc]
+        ways = [self.nested(partial(self._deliver, side, home)) for side in (one, other)]
         self.fork(test, ways[0], ways[1])
         return Val(min(one.value.lo, other.value.lo), max(one.value.hi, other.value.hi), home)
 

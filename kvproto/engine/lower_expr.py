@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import partial
 
 from kvproto.diagnostics import KvError, Loc
 from kvproto.engine.layout import cardinality, encode, leaf_count, position
@@ -298,10 +299,7 @@ class Expressions(Code):
             return self.has(const(mask), self.value(subject))
         total = const(is_and)
         for arg in expr.args:
-            if is_and:
-                total = self.both(total, lambda a=arg: self.value(a))  # type: ignore[misc]
-            else:
-                total = self.either(total, lambda a=arg: self.value(a))  # type: ignore[misc]
+            total = (self.both if is_and else self.either)(total, partial(self.value, arg))
         return total
 
     def set_of(self, expr: SetOf) -> Val:
@@ -323,7 +321,11 @@ class Expressions(Code):
 def emptiness(expr: Binary) -> Expr | None:
     """The set, where the expression compares its number of elements with 0."""
     counts = isinstance(expr.left, Unary) and expr.left.op == "card"
-    return expr.left.arg if counts and isinstance(expr.left, Unary) and expr.right == Const(expr.right.type, 0, expr.right.loc) else None
+    return (
+        expr.left.arg
+        if counts and isinstance(expr.left, Unary) and expr.right == Const(expr.right.type, 0, expr.right.loc)
+        else None
+    )
 
 
 def bounded(value: Val, loc: Loc) -> Val:

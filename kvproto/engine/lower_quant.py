@@ -161,5 +161,5 @@ def _hoisted(expr: Quant) -> tuple[Expr | None, Quant]:
     if any(isinstance(e, Local) and e.name == expr.var for e in subexpressions(parts[0])):
         return None, expr
     rest = parts[1:]
-    left = None if not rest else rest[0] if len(rest) == 1 else replace(where, args=rest)
+    left = rest[0] if len(rest) == 1 else Logic(where.type, "and", rest, where.loc) if rest else None
     return parts[0], replace(expr, where=left)

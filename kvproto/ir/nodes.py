@@ -125,8 +125,8 @@ QuantOp = Literal["any", "all", "sum", "min", "max", "first", "set"]
 class Quant:
     """`op(body for var in domain if where)`.
 
-    `first` is Python's `next(...)`: the body for the first value that satisfies `where`, else `default`; `min` and `max`
-    take `default` likewise, and without one an empty range is a fault.
+    `first` is Python's `next(...)`: the body for the first value that satisfies `where`, else `default`; `min` and
+    `max` take `default` likewise, and without one an empty range is a fault.
     """
 
     type: Type

@@ -183,7 +183,7 @@ def leaves(kind: Type, prefix: Path = ()) -> Iterator[tuple[Path, LeafT]]:
             yield prefix, kind
 
 
-def label(value: Value, kind: Type) -> bool | int | str | None | list[bool | int | str]:
+def label(value: Value, kind: Type) -> bool | int | str | list[bool | int | str] | None:
     """The value as it stands in traces: labels for sort elements that have them, sorted lists for sets."""
     match kind:
         case SetT():

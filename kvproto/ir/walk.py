@@ -157,5 +157,7 @@ def _fits(expr: Expr, kind: Type) -> bool:
         return isinstance(kind, IntT | SortT) and fits(expr.value, kind)
     if not isinstance(expr, Read) or expr.type.lo is None or expr.type.hi is None:
         return False
-    lo, hi = (kind.lo, kind.hi) if isinstance(kind, IntT) else (0, kind.size - 1) if isinstance(kind, SortT) else (0, -1)
+    lo, hi = (
+        (kind.lo, kind.hi) if isinstance(kind, IntT) else (0, kind.size - 1) if isinstance(kind, SortT) else (0, -1)
+    )
     return lo is not None and hi is not None and lo <= expr.type.lo and expr.type.hi <= hi

@@ -41,7 +41,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class PoolView:
-    """A page pool of the state: `pages` are labels; page p is owned by `owner[p]` and was last written by `content[p]`."""
+    """A page pool: `pages` are labels; page p belongs to `owner[p]` and was last written by `content[p]`."""
 
     name: str
     pages: tuple[str, ...]

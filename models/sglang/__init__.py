@@ -38,7 +38,7 @@ PRESETS = [
     ),
     Preset(
         "incident",
-        "0.5.19 in the incident's proportions (prefill pool 5 pages, 8 reserved, 1 written), nobody aborts, nothing fails",
+        "0.5.19 in the incident's proportions: 8 pages reserved, 1 written; nobody aborts, nothing fails",
         base="0.5.19",
         scope="incident",
         client_disconnects=False,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
-from random_scope import Pieces, Scope, is_int, same
+from random_scope import Helper, Pieces, Scope, is_int, same
 
 from kvproto.ir.types import ArrayT, BoolT, EnumT, IntT, OptT, RecordT, ScalarT, SetT, SortT, Type
 
@@ -72,7 +73,7 @@ def safe(scope: Scope) -> Scope:
 
 def reads(scope: Scope, wanted: Callable[[Type], bool], depth: int) -> list[Make]:
     """Ways to read something of a wanted type: locals, and parts of the state."""
-    found: list[Make] = [lambda n=n: n for n in scope.names(wanted)]  # type: ignore[misc]
+    found: list[Make] = [partial(str, name) for name in scope.names(wanted)]
     spots = [p for p, _ in scope.places(wanted) if depth >= 0 or len(p) == 1]
     if spots:
         found += [lambda: written(scope, scope.world.pick(spots), depth - 1)] * 3
@@ -89,7 +90,12 @@ def unwraps(scope: Scope, inner: ScalarT, depth: int) -> list[Make]:
 def calls(scope: Scope, result: Type, depth: int) -> list[Make]:
     """Ways to call a pure helper."""
     helpers = [h for h in scope.world.helpers if h.result == result and not h.effects]
-    return [lambda h=h: f"{h.name}(s{''.join(', ' + argument(scope, p, depth - 1) for p in h.params)})" for h in helpers]  # type: ignore[misc]
+    return [partial(_called, scope, helper, depth) for helper in helpers]
+
+
+def _called(scope: Scope, helper: Helper, depth: int) -> str:
+    given = "".join(", " + argument(scope, kind, depth - 1) for kind in helper.params)
+    return f"{helper.name}(s{given})"
 
 
 def argument(scope: Scope, kind: Type, depth: int) -> str:
@@ -275,7 +281,9 @@ def _set_tests(scope: Scope, depth: int) -> list[Make]:
         other = collection(scope, kind, depth - 1)
         if is_int(kind.element):
             item += " + 0"
-        return world.pick([f"{item} in {place}", f"{item} not in {place}", f"{place} {world.pick(['<=', '==', '<'])} {other}"])
+        return world.pick(
+            [f"{item} in {place}", f"{item} not in {place}", f"{place} {world.pick(['<=', '==', '<'])} {other}"]
+        )
 
     return [tested, tested]
 
@@ -390,7 +398,6 @@ def element(scope: Scope, kind: SortT, depth: int) -> str:
 
 def member(scope: Scope, kind: EnumT, depth: int) -> str:
     """A member of an enumeration."""
-    world = scope.world
     simple = [lambda: literal(scope, kind), *reads(scope, same(kind), depth) * 3, *unwraps(scope, kind, depth)]
 
     def first() -> str:
@@ -406,7 +413,6 @@ def member(scope: Scope, kind: EnumT, depth: int) -> str:
 
 def optional(scope: Scope, kind: OptT, depth: int) -> str:
     """An optional value."""
-    world = scope.world
     simple: list[Make] = [lambda: "None", *reads(scope, same(kind), depth) * 2]
     simple += [lambda: expression(scope, kind.inner, depth)] * 2
     nested: list[Make] = [lambda: expression(scope, kind.inner, depth)]

@@ -61,7 +61,13 @@ def write(draw: Integers) -> str:
 
 def _types(world: World) -> Lines:
     lines = [f'{s} = Sort("{s}", size={s.size})' for s in world.sorts]
-    lines += ["", "", "class Config(Params):", f'    flag = flag({world.flag}, "")', f'    number = number({world.number}, "")']
+    lines += [
+        "",
+        "",
+        "class Config(Params):",
+        f'    flag = flag({world.flag}, "")',
+        f'    number = number({world.number}, "")',
+    ]
     lines += ["", "", "cfg = Config()"]
     for enum in world.enums:
         members = [f"    {name} = {at}" for at, name in enumerate(enum.members)]
@@ -95,7 +101,10 @@ def _field(world: World) -> Type:
     if shape <= 3:
         return _leaf(world)
     if shape <= 7 or not world.records:
-        return ArrayT(_index(world), world.pick([*world.records, *world.records]) if world.records and world.chance(50) else _leaf(world))
+        return ArrayT(
+            _index(world),
+            world.pick([*world.records, *world.records]) if world.records and world.chance(50) else _leaf(world),
+        )
     if shape == 8:
         return world.pick(world.records)
     return ArrayT(_index(world), ArrayT(_index(world), _leaf(world)))
@@ -180,7 +189,8 @@ def _spread(world: World, number: int) -> Lines:
         case OptT(inner):
             line = f"{place} = {parameter(inner)}" if world.chance(70) else f"{place} = None"
         case _:
-            line = f"{place} = {parameter(kind)}"  # type: ignore[arg-type]
+            assert isinstance(kind, BoolT | IntT | SortT | EnumT)
+            line = f"{place} = {parameter(kind)}"
     guards = [guard(scope)] if world.chance(50) else []
     return ["", "", "@action(m)", f"def b{number}(s{params}):", *indented([*guards, line])]
 

@@ -35,7 +35,7 @@ class World:
     sorts: list[SortT] = field(default_factory=list)
     enums: list[EnumT] = field(default_factory=list)
     records: list[RecordT] = field(default_factory=list)
-    state: RecordT = RecordT("State", ())
+    state: RecordT = field(default_factory=lambda: RecordT("State", ()))
     flag: bool = False
     number: int = 1
     risk: int = 0

@@ -13,7 +13,6 @@ from random_expressions import (
     domain,
     element,
     expression,
-    fitting,
     is_part,
     literal,
     number,
@@ -113,7 +112,9 @@ def mutated(scope: Scope) -> Lines:
 def copied(scope: Scope) -> Lines:
     """A record or array stored whole."""
     world = scope.world
-    found = [(p, k) for p, k in scope.places(lambda k: isinstance(k, RecordT | ArrayT)) if len(p) > 1 or "." in str(p[0])]
+    found = [
+        (p, k) for p, k in scope.places(lambda k: isinstance(k, RecordT | ArrayT)) if len(p) > 1 or "." in str(p[0])
+    ]
     if not found:
         return store(scope)
     pieces, kind = world.pick(found)
@@ -156,7 +157,7 @@ def reassigned(scope: Scope) -> Lines:
     if is_int(kind):
         if world.chance(60):
             return [f"{name} {world.pick(['+=', '-='])} {world.draw(1, 2)}"]
-        return [f"{name} = {number(scope, 1) if kind == IntT() else fitting(scope, kind, 1)}"]  # type: ignore[arg-type]
+        return [f"{name} = {number(scope, 1) if kind == IntT() else expression(scope, kind, 1)}"]
     if isinstance(kind, SortT):
         return [f"{name} = {argument(scope, kind, 1)}"]
     return [f"{name} = {expression(safe(scope) if isinstance(kind, EnumT) else scope, kind, 1)}"]
@@ -202,13 +203,14 @@ def matched(scope: Scope) -> Lines:
         return branches(scope)
     pieces, kind = world.pick(found)
     inner = kind.inner if isinstance(kind, OptT) else kind
+    assert isinstance(inner, BoolT | IntT | SortT | EnumT)
     lines = [f"match {written(scope, pieces, 1)}:"]
     for _ in range(world.draw(1, 2)):
-        pattern = literal(scope, inner)  # type: ignore[arg-type]
+        pattern = literal(scope, inner)
         if isinstance(kind, OptT) and world.chance(40):
             pattern = "None"
         elif world.chance(25):
-            pattern += f" | {literal(scope, inner)}"  # type: ignore[arg-type]
+            pattern += f" | {literal(scope, inner)}"
         guard = f" if {boolean(scope, 1)}" if world.chance(20) else ""
         lines += [f"    case {pattern}{guard}:", *indented(_inside(scope))]
     if world.chance(50):

@@ -145,7 +145,7 @@ def agree(system: System, found: Explored, searched: Searched) -> None:
         for part, value in meant.items():
             assert said[part] == value, f"{searched.explorer.tier}: {part}: {said[part]} instead of {value}"
         return
-    state, step, node, message, code = found.error
+    _, _, node, message, code = found.error
     assert searched.states[: len(found.order)] == found.order
     assert mistakes, f"missed {message} ({code}) at {node.loc}"
     first = earliest(system, searched, mistakes)
@@ -161,7 +161,7 @@ def earliest(system: System, searched: Searched, hits: list[FaultHit]) -> set[tu
 
 
 def _moment(system: System, searched: Searched, hit: FaultHit) -> tuple[int, float, int]:
-    """When a fault was met: which state was being expanded, by which action, and whether a claim of the successor did."""
+    """When a fault was met: the state being expanded, the action, and whether a claim of the successor did it."""
     if hit.action >= 0:
         return hit.state, hit.action, 0
     machine, state = Machine(system), searched.states[hit.state]
@@ -174,7 +174,9 @@ def _moment(system: System, searched: Searched, hit: FaultHit) -> tuple[int, flo
         if not path:
             return -1, root, 1
         parent = next(
-            at for at in range(hit.state) if searched.explorer.path(at) == (root, path[:-1]) and _leads(machine, searched, at, path[-1], state)
+            at
+            for at in range(hit.state)
+            if searched.explorer.path(at) == (root, path[:-1]) and _leads(machine, searched, at, path[-1], state)
         )
         return parent, path[-1], 1
     return hit.state, float("inf"), 1

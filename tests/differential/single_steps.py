@@ -105,4 +105,3 @@ def same_level(lowered: Lowered, states: list[State]) -> None:
         verdicts = [explorer.violation(at) for at in range(len(lowered.invariants))]
         seen.append((found, verdicts, explorer.faults(), explorer.fired(), explorer.deadlock(), explorer.transitions()))
     assert all(one == seen[0] for one in seen)
-

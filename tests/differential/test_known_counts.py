@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from kvproto.shipped.models import kv_transfer
 from searching import search, tiers
 
 from kvproto.engine.c_explorer import CExplorer
@@ -11,7 +12,6 @@ from kvproto.engine.tier0 import PythonExplorer
 from kvproto.ir.nodes import System
 from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
-from kvproto.shipped.models import kv_transfer
 
 SMALL = {"safe": (25502, 108459, 25, 0), "vulnerable": (40899, 166839, 25, 12492)}
 """States, transitions, levels, violating states."""

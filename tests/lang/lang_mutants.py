@@ -6,7 +6,6 @@ import ast
 import copy
 import random
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from kvproto import shipped
 
@@ -200,7 +199,8 @@ def kv_transfer() -> str:
 def sglang() -> str:
     """The modules of the SGLang model as one file."""
     folder = shipped.ROOT / "models" / "sglang"
-    trees = [ast.parse((folder / f"{n}.py").read_text(encoding="utf-8")) for n in ("state", "router", "prefill", "decode")]
+    names = ("state", "router", "prefill", "network", "decode")
+    trees = [ast.parse((folder / f"{name}.py").read_text(encoding="utf-8")) for name in names]
     body = [ast.parse("from __future__ import annotations\nfrom kvproto.lang import *").body]
     for tree in trees:
         relative = [x for x in tree.body if isinstance(x, ast.ImportFrom) and (x.level or x.module == "__future__")]
@@ -318,13 +318,15 @@ def _arguments(tree: ast.Module, rng: random.Random) -> None:
         call.args[0] = ast.Starred(call.args[0], ast.Load())
 
 
+DECORATORS = ("action", "invariant", "init", "action(None)", "invariant('x')", "init()", "staticmethod")
+
+
 def _decorator(tree: ast.Module, rng: random.Random) -> None:
     function = rng.choice([n for n in tree.body if isinstance(n, ast.FunctionDef)])
     if rng.random() < 0.5:
         function.decorator_list.clear()
     else:
-        words = ("action", "invariant", "init", "action(None)", "invariant('x')", "invariant(1)", "init()", "staticmethod")
-        function.decorator_list = [ast.parse(rng.choice(words), mode="eval").body]
+        function.decorator_list = [ast.parse(rng.choice(DECORATORS), mode="eval").body]
 
 
 CHANGES: list[Callable[[ast.Module, random.Random], None]] = [
@@ -344,10 +346,3 @@ CHANGES: list[Callable[[ast.Module, random.Random], None]] = [
     _arguments,
     _decorator,
 ]
-
-
-def write(folder: Path, text: str) -> str:
-    """Put a model into a file; gives the target that names it."""
-    path = folder / "mutant.py"
-    path.write_text(text, encoding="utf-8")
-    return str(path)

@@ -24,7 +24,7 @@ from kvproto.lang.binding import use
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import find
 from kvproto.lang.model import ActionMark, InitMark, InvariantMark, Model
-from kvproto.lang.native import Cells, Record, field_types
+from kvproto.lang.native import Cells, Record
 from kvproto.lang.sorts import Array, Opt, Set
 from kvproto.passes.fold import fold
 
@@ -154,10 +154,11 @@ class _Pair:
         assert ours == native, (claim.name, state, ours, native)
 
     def steps(self, state: State) -> Iterator[State]:
+        before = self.record(state)
         for (fn, _), action in zip(self.model.marked(ActionMark), self.system.actions, strict=True):
             for args in choices(action.params):
                 ours = self.ours(action.params, action.body, state, args)
-                native = self.native(fn, action.params, state, args)
+                native = self.native(fn, action.params, before, args)
                 assert ours == native, (action.name, args, state, ours, native)
                 if isinstance(ours, tuple):
                     yield ours
@@ -168,9 +169,9 @@ class _Pair:
         except Fault as fault:
             return "assert" if fault.claim else "fault"
 
-    def native(self, fn: Any, params: tuple[Param, ...], state: State, args: Args) -> State | str | None:
+    def native(self, fn: Any, params: tuple[Param, ...], before: Record, args: Args) -> State | str | None:
         try:
-            after = step(fn, self.record(state), *self.given(fn, params, args))
+            after = step(fn, before, *self.given(fn, params, args))
         except AssertionError:
             return "assert"
         except KvError:
@@ -200,7 +201,7 @@ class _Pair:
             if isinstance(owner, Cells):
                 owner[as_native(last, owner._kind.index)] = as_native(value, owner._kind.element)
             else:
-                setattr(owner, last, as_native(value, field_types(type(owner))[last]))
+                setattr(owner, last, as_native(value, owner._types[last]))
         return record
 
 

@@ -30,7 +30,8 @@ def predicted(off: tuple[str, ...]) -> frozenset[str]:
     source = {"deferred_source_release", "failed_is_terminal"} <= set(off)
     # Without the source hold a late write finds its source page reused, among two requests by its very victim, whose
     # own bytes it then brings; unless the victim could be computed before the abort arrived.
-    harmless = late and not source and "deferred_source_release" in off and not {"deferred_release", "prompt_abort"} & set(off)
+    early = {"deferred_release", "prompt_abort"} & set(off)
+    harmless = late and not source and not early and "deferred_source_release" in off
     found: set[str] = set()
     if incident or source or (late and not harmless):
         found |= READS

@@ -161,7 +161,7 @@ def build(
     scope: str,
     calls: Sequence[Call],
     *,
-    property: str,
+    property: str,  # noqa: A002 - named as in traces
     claim: str,
     blame: Sequence[str],
     **switches: Any,

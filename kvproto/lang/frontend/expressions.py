@@ -396,6 +396,14 @@ class Expressions(Core):
             )
         return self.binary(op, self.integer(left), self.integer(right), BOOL, node)
 
+    def _in_range(self, number: Expr, numbers: range, node: ast.AST) -> Expr:
+        loc = self.loc(node)
+        if numbers.step != 1:
+            return self.logic("or", [self.equal(number, Const(IntT(n, n), n, loc), node) for n in numbers], node)
+        low, high = Const(INT, numbers.start, loc), Const(INT, numbers.stop, loc)
+        within = [self.binary("<=", low, number, BOOL, node), self.binary("<", number, high, BOOL, node)]
+        return self.logic("and", within, node)
+
     def _membership(self, left: ast.expr, right: ast.expr, node: ast.AST) -> Expr:
         element = self.expr(left)
         if isinstance(right, ast.List):
@@ -414,17 +422,7 @@ class Expressions(Core):
             tests = [self.equal(element, self.value(item, right), node) for item in container.value]
             return self.logic("or", tests, node)
         if isinstance(container, Static) and isinstance(container.value, range):
-            low = Const(INT, container.value.start, self.loc(right))
-            high = Const(INT, container.value.stop, self.loc(right))
-            number = self.integer(left)
-            if container.value.step == 1:
-                return self.logic(
-                    "and",
-                    [self.binary("<=", low, number, BOOL, node), self.binary("<", number, high, BOOL, node)],
-                    node,
-                )
-            steps = [Const(IntT(n, n), n, self.loc(right)) for n in container.value]
-            return self.logic("or", [self.equal(number, n, node) for n in steps], node)
+            return self._in_range(self.integer(left), container.value, node)
         if isinstance(container, Static) and isinstance(container.value, Sort):
             self.fail("KV102", node, "every element is in its sort", "this test is always true", "drop it")
         members = self.value(container, right)

@@ -80,6 +80,7 @@ class Statements(Inlining):
                 "drop the value, or assign it: `x = helper(...)`",
             )
         found = self.expr(stmt.value)
+        self.frame.result = self.frame.result or self.fresh("result")
         setting = SetLocal(self.frame.result, found.type, found, self.loc(stmt))
         self.frame.returned.append((setting, stmt.value))
         self.keep(setting)
@@ -192,7 +193,6 @@ class Statements(Inlining):
                 "its value is used",
                 "end it with `return ...`",
             )
-        frame.result = self.fresh("result")
         caller, self.frame = self.frame, frame
         outer, self.block = self.block, []
         self._sequence(definition.body)

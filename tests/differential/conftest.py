@@ -1,8 +1,0 @@
-"""Makes the modules of this folder importable from its tests."""
-
-from __future__ import annotations
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent))
