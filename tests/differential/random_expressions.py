@@ -357,8 +357,9 @@ def number(scope: Scope, depth: int) -> str:
         lambda: f"({number(scope, depth - 1)} if {condition(scope, depth - 1)} else {number(scope, depth - 1)})",
         *calls(scope, IntT(), depth),
     ]
-    if world.risky():
-        simple += reads(scope, lambda k: isinstance(k, OptT) and is_int(k.inner), depth)
+    options = reads(scope, lambda k: isinstance(k, OptT) and is_int(k.inner), depth)
+    if options and world.risky():
+        simple.append(lambda: f"({world.pick(options)()} + 0)")
     return choose(scope, simple, nested, depth)
 
 

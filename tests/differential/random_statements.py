@@ -134,7 +134,7 @@ def local(scope: Scope) -> Lines:
         kind = world.pick(options)[1]
     if kind == IntT() and world.risky():
         kind = world.integers()
-    inside = safe(scope) if isinstance(kind, SortT | EnumT) else scope  # Python lets a local be None
+    inside = scope if isinstance(kind, BoolT) else safe(scope)  # Python does not check what a local holds
     text = number(scope, 1) if kind == IntT() else expression(inside, kind, 1)
     name = scope.fresh("v")
     note = f": {text_of(kind)}" if isinstance(kind, OptT | SortT) or (is_int(kind) and kind != IntT()) else ""
@@ -160,7 +160,7 @@ def reassigned(scope: Scope) -> Lines:
         return [f"{name} = {number(scope, 1) if kind == IntT() else expression(scope, kind, 1)}"]
     if isinstance(kind, SortT):
         return [f"{name} = {argument(scope, kind, 1)}"]
-    return [f"{name} = {expression(safe(scope) if isinstance(kind, EnumT) else scope, kind, 1)}"]
+    return [f"{name} = {expression(scope if isinstance(kind, BoolT) else safe(scope), kind, 1)}"]
 
 
 def alias(scope: Scope) -> Lines:

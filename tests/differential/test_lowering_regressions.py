@@ -139,6 +139,7 @@ ACTIONS = {
     "an extreme whose bodies fault": "s.n = max(1 // s.a[x] for x in A if x in s.q)",
     "an optional number compared with one that it cannot be": "require(s.i != s.k and s.i not in (None, 1))",
     "an optional number compared with what may fault": "require(s.i == 1 // s.n)",
+    "one of several numbers, each of which is computed": "require(s.i not in (None, s.i + 0, 1 // s.n))",
     "no element is in no set": "require(s.o in s.q)",
     "no element is in no set, which may be nowhere": "require(s.o not in s.r[s.n].q)",
     "a number outside the elements is in no set": "require(s.k in s.z or s.n + 1 in s.z)",

@@ -404,6 +404,16 @@ class Expressions(Core):
         within = [self.binary("<=", low, number, BOOL, node), self.binary("<", number, high, BOOL, node)]
         return self.logic("and", within, node)
 
+    def _among(self, element: Expr, items: list[Expr], node: ast.AST, at: int = 0) -> Expr:
+        """element in (a, b, ...): every item is computed before any is compared."""
+        if at == len(items):
+            return self.logic("or", [self.equal(element, item, node) for item in items], node)
+
+        def rest(item: Expr) -> Expr:
+            return self._among(element, [*items[:at], item, *items[at + 1 :]], node, at + 1)
+
+        return self.once(items[at], rest)
+
     def _membership(self, left: ast.expr, right: ast.expr, node: ast.AST) -> Expr:
         element = self.expr(left)
         if isinstance(right, ast.List):
@@ -419,8 +429,7 @@ class Expressions(Core):
                 f"write any({ast.unparse(right)}[x] == ... for x in {index})",
             )
         if isinstance(container, Static) and isinstance(container.value, tuple):
-            tests = [self.equal(element, self.value(item, right), node) for item in container.value]
-            return self.logic("or", tests, node)
+            return self._among(element, [self.value(item, right) for item in container.value], node)
         if isinstance(container, Static) and isinstance(container.value, range):
             return self._in_range(self.integer(left), container.value, node)
         if isinstance(container, Static) and isinstance(container.value, Sort):
@@ -435,7 +444,7 @@ class Expressions(Core):
                 "compare with == instead",
             )
         if isinstance(members, SetOf):
-            return self.logic("or", [self.equal(element, i, node) for i in members.items], node)
+            return self._among(element, list(members.items), node)
         item = self.coerce(element, members.type.element, left, "the element")
         if not isinstance(element.type, OptT):
             return Binary(BOOL, "in", item, members, self.loc(node))
