@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kvproto.diagnostics import Loc
-from kvproto.ir.types import LeafT, RecordT, ScalarT, Type, Value
+from kvproto.ir.types import RecordT, ScalarT, Type, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,9 +329,3 @@ class System:
     def claim(self, name: str) -> Claim:
         """The claim with that name."""
         return next(c for c in self.claims if c.name == name)
-
-    def leaf_types(self) -> dict[tuple[bool | int | str, ...], LeafT]:
-        """Every variable of the state by path, in order."""
-        from kvproto.ir.types import leaves
-
-        return dict(leaves(self.state))
