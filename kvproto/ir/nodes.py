@@ -267,18 +267,46 @@ class Init:
     loc: Loc
 
 
-ClaimKind = Literal["invariant", "assert", "deadlock"]
+ClaimKind = Literal[
+    "invariant", "assert", "deadlock", "sometimes", "eventually", "leads_to", "always_eventually", "eventually_always"
+]
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A property.  `cond` is the invariant, or for kind `deadlock` the terminal predicate (None: no state is)."""
+    """A property.
+
+    `cond` is the condition: what every state satisfies (`invariant`), what some reachable state satisfies
+    (`sometimes`), what states without successor satisfy (`deadlock`; None: there is no such state), or the goal of a
+    liveness claim.  A liveness claim is made for every choice of `params`; `trigger` is the premise of `leads_to`.
+    """
 
     name: str
     kind: ClaimKind
     text: str
     doc: str
     cond: Expr | None
+    loc: Loc
+    trigger: Expr | None = None
+    params: tuple[Param, ...] = ()
+
+
+LIVENESS = frozenset({"eventually", "leads_to", "always_eventually", "eventually_always"})
+"""Kinds of claims about whole runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fairness:
+    """Which steps are not put off forever.
+
+    The instances of `actions` are grouped by their arguments for the parameters named in `per`; each group by itself is
+    weakly fair (not enabled forever without a step of the group) or strongly fair (not enabled again and again without
+    one).  A step that leaves the state as it is counts neither as a step nor as enabled.
+    """
+
+    kind: Literal["weak", "strong"]
+    actions: tuple[str, ...]
+    per: tuple[str, ...]
     loc: Loc
 
 
@@ -324,6 +352,9 @@ class System:
     claims: tuple[Claim, ...]
     pools: tuple[PoolInfo, ...] = ()
     flights: tuple[FlightInfo, ...] = ()
+    fairness: tuple[Fairness, ...] = ()
+    constraint: Expr | None = None
+    """States outside of it are looked at (claims are judged on them) but neither counted nor expanded."""
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def claim(self, name: str) -> Claim:
