@@ -12,7 +12,8 @@ import click
 from kvproto.cli.options import check_json_file, on_terminal, only, say, seconds, setting, size, write_json
 from kvproto.cli.project import configured_targets
 from kvproto.diagnostics import KvError
-from kvproto.engine.search import Options, Progress, search, select
+from kvproto.engine.outcome import Options, Progress
+from kvproto.engine.search import search, select
 from kvproto.explain.why import why
 from kvproto.ir.digest import digest
 from kvproto.ir.nodes import System

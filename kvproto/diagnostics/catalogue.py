@@ -444,6 +444,24 @@ _LANGUAGE: dict[str, Entry] = {
         "state: False, the lowest number, None, the empty set, the first member, element 0. Weaken the\n"
         "guard, or store before it is asked.",
     ),
+    "KV152": Entry(
+        "leads_to without two conditions",
+        "A function decorated with @leads_to says two things of a state: what starts the wait, and what\n"
+        "ends it. It returns both on every way: `return s.waiting[r], s.served[r]`. For a goal without a\n"
+        "beginning use @eventually, or @always_eventually if it must be reached again and again.",
+    ),
+    "KV153": Entry(
+        "fairness of something that is no action",
+        "weak(...) and strong(...) say which actions are not put off forever, so they take functions\n"
+        "decorated with @action that belong to the model's `parts`. A helper, or an action of a module that\n"
+        "is not among the parts, would make the assumption empty.",
+    ),
+    "KV154": Entry(
+        "unknown parameter in fairness",
+        "`per` names parameters of actions: weak(send, receive, per=\"r\") is one assumption for each r.\n"
+        "Every action of the group must have a parameter of that name. Without `per` the group is fair as a\n"
+        "whole: some step of it is taken if one stays possible.",
+    ),
 }
 
 _RUNNING: dict[str, Entry] = {

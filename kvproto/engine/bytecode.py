@@ -88,10 +88,8 @@ class Bytecode:
     registers: int
     code: bytes
     leaf_table: bytes
-    actions: tuple[int, ...]
-    """First slot of each action."""
-    claims: tuple[int, ...]
-    terminal: int | None
+    entries: tuple[int, ...]
+    """First slot of each block: actions, then `Program.questions()`."""
     windows: tuple[tuple[int, int, int], ...]
     """Word, shift and number of bits of each window that guards look at."""
     guard_table: bytes
@@ -110,17 +108,14 @@ def pack(program: Program) -> Bytecode:
     packer = _Packer(program)
     heads = [split_guards(block, program.leaves) for block in program.actions]
     actions = tuple(packer.add(rest, stores=True) for _, rest in heads)
-    claims = tuple(packer.add(block, stores=False) for block in program.claims)
-    terminal = None if program.terminal is None else packer.add(program.terminal, stores=False)
+    questions = tuple(packer.add(block, stores=False) for block in program.questions())
     windows, table = guard_table([guards for guards, _ in heads], program.leaves)
     return Bytecode(
         words=program.words,
         registers=packer.registers,
         code=b"".join(packer.slots),
         leaf_table=b"".join(LEAF.pack((1 << x.bits) - 1, x.word, x.shift) for x in program.leaves),
-        actions=actions,
-        claims=claims,
-        terminal=terminal,
+        entries=actions + questions,
         windows=windows,
         guard_table=b"".join(table),
         guards=len(table),
@@ -338,9 +333,7 @@ def _fused(lines: Sequence[_Line | _Label]) -> list[_Line | _Label]:
     return out
 
 
-def _feeders(
-    out: Sequence[_Line | _Label], line: _Line, reads: Counter[int], writes: Counter[int]
-) -> list[_Line]:
+def _feeders(out: Sequence[_Line | _Label], line: _Line, reads: Counter[int], writes: Counter[int]) -> list[_Line]:
     """The lines just before `line` that compute what it reads, if that is read nowhere else."""
     wanted = _registers_read(line)
     found: list[_Line] = []

@@ -5,19 +5,21 @@ from __future__ import annotations
 import ctypes
 from array import array
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Literal
 
-from kvproto.engine.bytecode import Bytecode, pack
-from kvproto.engine.explorer import FaultHit
-from kvproto.engine.native import Engine, Unavailable, load_engine
+from kvproto.engine.bytecode import pack
+from kvproto.engine.c_library import BROKEN, MEMORY_REFUSED, META_HEAD, NONE, OK, WORD, Settings, create, declared
+from kvproto.engine.explorer import Edges, FaultHit
+from kvproto.engine.native import Unavailable, load_engine
 from kvproto.engine.program import Program
+from kvproto.engine.tier2 import WORTH_STATES, Compilation, CompiledBlocks
 
-WORD = (1 << 64) - 1
-NONE = WORD
-"""What the engine answers for no state."""
+Compile = Literal["auto", "off", "now"]
+"""Printed C (tier 2): when a search is long enough, never, or before the first state."""
 
-MEMORY_REFUSED, BROKEN = 1, 2
+EDGES_AT_ONCE = 1 << 20
 
 
 class EngineUnavailable(RuntimeError):
@@ -28,40 +30,82 @@ class EngineFailure(RuntimeError):
     """The program broke a rule of its language while it ran (index or divisor unchecked): a lowering bug."""
 
 
-class _Spec(ctypes.Structure):
-    """`kv_spec` of engine.c."""
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """States as a checkpoint keeps them: from number `first` on, native byte order.
 
-    _fields_ = [
-        *((name, ctypes.c_uint64) for name in ("words", "registers", "slots", "leaves", "actions", "claims")),
-        *((name, ctypes.c_uint64) for name in ("windows", "guards", "faults")),
-        *((name, ctypes.c_void_p) for name in ("code", "leaf_table", "action_entry", "claim_entry")),
-        ("terminal_entry", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in ("window_table", "guard_table")),
-        *((name, ctypes.c_uint64) for name in ("memory_limit", "seed")),
-    ]
+    `full` are the packed words of the states from `full_from` on where `keys` are fingerprints.
+    """
+
+    first: int
+    count: int
+    keys: array[int]
+    parents: array[int]
+    actions: array[int]
+    full_from: int
+    full: array[int]
 
 
 class CExplorer:
     """Explores a program with the C engine.
 
-    `memory_limit` bounds the bytes held; `seed` changes how states are hashed and nothing that can be seen.
+    `memory_limit` bounds the bytes held; `seed` changes how states are hashed and nothing that can be seen; nor does the
+    number of workers.  `compile` says when printed C takes over from the interpreter.
     """
 
     tier: str = "C"
 
-    def __init__(self, program: Program, *, memory_limit: int | None = None, seed: int = 0) -> None:
+    def __init__(
+        self,
+        program: Program,
+        *,
+        memory_limit: int | None = None,
+        seed: int = 0,
+        workers: int = 1,
+        share_from: int = 2048,
+        fingerprints: bool = False,
+        spill: str | None = None,
+        compile: Compile = "off",
+    ) -> None:
         engine = load_engine()
         if isinstance(engine, Unavailable):
             raise EngineUnavailable(engine.reason)
-        self._library = _declared(engine)
+        self._library = declared(engine)
         self._words = program.words
+        self.lossy = fingerprints and program.words > 2
+        """Whether fingerprints stand for states: smaller states are kept whole, which takes no more room."""
+        self._key_words = 2 if self.lossy else program.words
         self._actions = len(program.actions)
-        self._claims = len(program.claims)
+        self._claims, self._probes, self._predicates = (
+            len(blocks) for blocks in (program.claims, program.probes, program.predicates)
+        )
         self._faults = program.faults
-        limit = WORD if memory_limit is None else max(0, min(memory_limit, WORD))
-        self._handle: int | None = _create(self._library, pack(program), program, limit, seed & WORD)
+        code = pack(program)
+        settings = Settings(memory_limit, seed, workers, share_from, fingerprints, spill)
+        self._handle: int | None = create(self._library, code, program, settings)
         if self._handle is None:
             raise MemoryError("the memory limit leaves no room for a search")
+        self._blocks: CompiledBlocks | None = None
+        self._compilation = None if compile == "off" else Compilation(code)
+        if self._compilation is not None:
+            self._install(self._compilation.cached())
+            if compile == "now" and self._blocks is None:
+                self._compilation.begin()
+                self._install(self._compilation.finished(wait=True))
+
+    @property
+    def compiled(self) -> bool:
+        """Whether printed C runs by now."""
+        return self._blocks is not None
+
+    @property
+    def workers(self) -> int:
+        """Threads that expand states."""
+        return int(self._library.kv_workers(self._handle))
+
+    def _install(self, blocks: CompiledBlocks | None) -> None:
+        if blocks is not None and self._library.kv_compile(self._handle, blocks.pointers.buffer_info()[0]) == OK:
+            self._blocks = blocks
 
     def start(self, initial: Iterable[int]) -> None:
         """Take the initial states; `MemoryError` when not even these fit."""
@@ -73,11 +117,19 @@ class CExplorer:
 
     def advance(self, expansions: int) -> bool:
         """Expand up to that many states of the current level; False when memory was refused."""
+        if self._compilation is not None and self._blocks is None:
+            if self.states() >= WORTH_STATES and self.frontier() * 4 >= WORTH_STATES:
+                self._compilation.begin()
+            self._install(self._compilation.finished())
         return self._verdict(self._library.kv_advance(self._handle, max(0, expansions)), starting=False)
 
     def states(self) -> int:
         """Distinct states so far."""
         return self._counters()[0]
+
+    def outside(self) -> int:
+        """States among the expanded ones that are outside of the constraint."""
+        return self._counters()[9]
 
     def expanded(self) -> int:
         """States whose successors have been generated."""
@@ -90,6 +142,10 @@ class CExplorer:
     def level(self) -> int:
         """Level of the next state to expand, or of the last state."""
         return self._counters()[3]
+
+    def depth(self) -> int:
+        """Deepest level with an expanded state inside of the constraint."""
+        return self._counters()[8]
 
     def frontier(self) -> int:
         """States found and not yet expanded."""
@@ -106,6 +162,12 @@ class CExplorer:
         if not 0 <= claim < self._claims:
             raise IndexError(f"no claim {claim}")
         return _state(self._library.kv_violation(self._handle, claim))
+
+    def witness(self, probe: int) -> int | None:
+        """First state in which the probe is true."""
+        if not 0 <= probe < self._probes:
+            raise IndexError(f"no probe {probe}")
+        return _state(self._library.kv_witness(self._handle, probe))
 
     def violating_states(self) -> int:
         """Number of states that violate some claim."""
@@ -143,8 +205,36 @@ class CExplorer:
         """The packed state with that number."""
         self._known(state)
         words = (ctypes.c_uint64 * self._words)()
-        self._library.kv_state(self._handle, state, words)
+        self._verdict(self._library.kv_state(self._handle, state, words), starting=True)
         return sum(word << 64 * number for number, word in enumerate(words))
+
+    def edges(self, first: int, last: int) -> Edges:
+        """The transitions of the states `first` up to `last`, to states that are known."""
+        self._whole(first, last)
+        offsets, actions, targets = array("Q", [0]), array("I"), array("I")
+        room = EDGES_AT_ONCE + self._actions
+        piece_actions, piece_targets = array("I", bytes(4 * room)), array("I", bytes(4 * room))
+        at = first
+        while at < last:
+            rows = array("Q", bytes(8 * (last - at + 1)))
+            done = self._library.kv_edges(
+                self._handle, at, last, *(x.buffer_info()[0] for x in (rows, piece_actions, piece_targets)), room
+            )
+            base = len(actions)
+            offsets.extend(base + row for row in rows[1 : done + 1])
+            actions += piece_actions[: rows[done]]
+            targets += piece_targets[: rows[done]]
+            at += done
+        return Edges(first, offsets, actions, targets)
+
+    def test(self, predicate: int, first: int, last: int) -> bytes:
+        """The value of a predicate in the states `first` up to `last`: 0, 1, or 2 where it faults."""
+        if not 0 <= predicate < self._predicates:
+            raise IndexError(f"no predicate {predicate}")
+        self._whole(first, last)
+        answers = (ctypes.c_uint8 * (last - first))()
+        self._library.kv_test(self._handle, predicate, first, last, answers)
+        return bytes(answers)
 
     def memory(self) -> int:
         """Bytes held by the engine."""
@@ -155,22 +245,72 @@ class CExplorer:
         if self._handle is not None:
             self._library.kv_free(self._handle)
             self._handle = None
+        if self._compilation is not None:
+            self._compilation.cancel()
 
     def __del__(self) -> None:
         """Frees the engine of an explorer that was forgotten."""
         if getattr(self, "_handle", None) is not None:
             self.close()
 
+    # --- checkpoints ----------------------------------------------------------------------------------
+
+    def save(self, first: int, last: int) -> Piece:
+        """The states `first` up to `last`, for a checkpoint."""
+        count = last - first
+        full_from = max(first, self.expanded()) if self.lossy else last
+        keys, full = (
+            array("Q", bytes(8 * self._key_words * count)),
+            array("Q", bytes(8 * self._words * (last - full_from))),
+        )
+        parents, actions = array("I", bytes(4 * count)), array("I", bytes(4 * count))
+        addresses = [x.buffer_info()[0] for x in (keys, parents, actions)]
+        self._library.kv_save(self._handle, first, last, *addresses, full_from, full.buffer_info()[0])
+        return Piece(first, count, keys, parents, actions, full_from, full)
+
+    def load(self, piece: Piece) -> bool:
+        """Append saved states; False when memory was refused.  `ValueError` if they cannot be what was saved."""
+        wanted = (piece.count * self._key_words, piece.count, piece.count)
+        if wanted != (len(piece.keys), len(piece.parents), len(piece.actions)) or piece.first != self.states():
+            raise ValueError("the states do not fit this program")
+        addresses = [x.buffer_info()[0] for x in (piece.keys, piece.parents, piece.actions)]
+        full = piece.full.buffer_info()[0]
+        status = self._library.kv_load(self._handle, piece.count, *addresses, piece.full_from, full)
+        if status == BROKEN:
+            raise ValueError("the states contradict each other")
+        return bool(status == OK)
+
+    def save_meta(self) -> array[int]:
+        """All that is known about the search apart from its states."""
+        numbers = array("Q", bytes(8 * self._library.kv_meta_size(self._handle)))
+        self._library.kv_save_meta(self._handle, numbers.buffer_info()[0])
+        return numbers
+
+    def load_meta(self, numbers: array[int]) -> None:
+        """The reverse, once all states are loaded; `ValueError` if it does not fit them."""
+        if len(numbers) != self._library.kv_meta_size(self._handle) or len(numbers) < META_HEAD:
+            raise ValueError("the counters do not fit this program")
+        if self._library.kv_load_meta(self._handle, numbers.buffer_info()[0]) != OK:
+            raise ValueError("the counters do not fit the states")
+
+    # --- inside ---------------------------------------------------------------------------------------
+
     def _counters(self) -> list[int]:
         if self._handle is None:
             raise ValueError("the explorer is closed")
-        counters = (ctypes.c_uint64 * 8)()
+        counters = (ctypes.c_uint64 * 10)()
         self._library.kv_counters(self._handle, counters)
         return list(counters)
 
     def _known(self, state: int) -> None:
         if not 0 <= state < self.states():
             raise IndexError(f"no state {state}")
+
+    def _whole(self, first: int, last: int) -> None:
+        if not 0 <= first <= last <= self.states():
+            raise IndexError(f"no states {first} to {last}")
+        if self.lossy:
+            raise ValueError("with fingerprints the states themselves are gone")
 
     def _split(self, states: Iterable[int]) -> Iterator[int]:
         for state in states:
@@ -189,57 +329,3 @@ class CExplorer:
 
 def _state(number: int) -> int | None:
     return None if number == NONE else number
-
-
-def _create(library: Any, code: Bytecode, program: Program, limit: int, seed: int) -> int | None:
-    actions, claims = array("I", code.actions), array("I", code.claims)
-    windows = array("I", [number for window in code.windows for number in window])
-    spec = _Spec(
-        words=code.words,
-        registers=code.registers,
-        slots=len(code.code) // 16,
-        leaves=len(program.leaves),
-        actions=len(actions),
-        claims=len(claims),
-        windows=len(code.windows),
-        guards=code.guards,
-        faults=code.faults,
-        code=_address(code.code),
-        leaf_table=_address(code.leaf_table),
-        action_entry=actions.buffer_info()[0],
-        claim_entry=claims.buffer_info()[0],
-        terminal_entry=-1 if code.terminal is None else code.terminal,
-        window_table=windows.buffer_info()[0],
-        guard_table=_address(code.guard_table),
-        memory_limit=limit,
-        seed=seed,
-    )
-    handle: int | None = library.kv_new(ctypes.byref(spec))
-    return handle
-
-
-def _address(data: bytes) -> int | None:
-    """Where the bytes lie; valid as long as `data` lives, and the engine copies them before that ends."""
-    return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value
-
-
-def _declared(engine: Engine) -> Any:
-    """The library with the argument types of its functions, so that ctypes does not cut 64-bit numbers."""
-    library: Any = engine.library
-    u32, u64, pointer, status = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p, ctypes.c_int
-    for name, result, arguments in (
-        ("kv_new", pointer, [pointer]),
-        ("kv_free", None, [pointer]),
-        ("kv_start", status, [pointer, pointer, u64]),
-        ("kv_advance", status, [pointer, u64]),
-        ("kv_counters", None, [pointer, pointer]),
-        ("kv_violation", u64, [pointer, u32]),
-        ("kv_fault", status, [pointer, u32, pointer, pointer]),
-        ("kv_fired", None, [pointer, pointer]),
-        ("kv_state", None, [pointer, u64, pointer]),
-        ("kv_path", u64, [pointer, u64, pointer, pointer, u64]),
-    ):
-        function = getattr(library, name)
-        function.restype = result
-        function.argtypes = arguments
-    return library

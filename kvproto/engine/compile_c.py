@@ -18,7 +18,14 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-FLAGS = ("-O2", "-std=c11", "-shared", "-fPIC", "-fvisibility=hidden")
+FLAGS = (
+    "-O2",
+    "-std=c11",
+    "-shared",
+    "-fPIC",
+    "-fvisibility=hidden",
+    *(() if sys.platform == "win32" else ("-pthread",)),
+)
 """Flags for every compiler."""
 
 TIMEOUT_S = 300
@@ -49,8 +56,9 @@ def library_suffix() -> str:
 
 
 def source_hash(source: Path) -> str:
-    """What `kv_source_hash()` of a library built from this source answers."""
-    return hashlib.sha256(source.read_bytes()).hexdigest()[:16]
+    """What `kv_source_hash()` of a library built from this source, and the parts in `c/` beside it, answers."""
+    parts = [source, *sorted((source.parent / "c").glob("*.h"))]
+    return hashlib.sha256(b"".join(part.read_bytes() for part in parts)).hexdigest()[:16]
 
 
 def compilers() -> list[Compiler]:

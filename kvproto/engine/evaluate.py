@@ -6,13 +6,14 @@ this must agree with it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 
 from kvproto.ir.nodes import (
     Assert,
     Assign,
     Binary,
+    Checked,
     Cond,
     Const,
     Expr,
@@ -53,7 +54,7 @@ from kvproto.ir.types import (
 State = tuple[Value, ...]
 """One value for each leaf of the state, in the order of `kvproto.ir.types.leaves`."""
 
-Args = tuple[bool | int | str, ...]
+Args = tuple[Value, ...]
 Watch = Callable[[str, Path], None]
 """Told of every access: (`"read"` or `"write"`, path)."""
 
@@ -105,9 +106,9 @@ class Machine:
             return None
         return tuple(run.state)
 
-    def holds(self, cond: Expr, state: State) -> bool:
-        """Value of a condition in a state; raises Fault."""
-        return bool(Run(self, state, {}).value(cond))
+    def holds(self, cond: Expr, state: State, env: Mapping[str, Value] | None = None) -> bool:
+        """Value of a condition in a state, `env` giving the parameters of its claim; raises Fault."""
+        return bool(Run(self, state, dict(env or {})).value(cond))
 
 
 def choices(params: tuple[Param, ...]) -> Iterator[Args]:
@@ -163,13 +164,7 @@ class Run:
 
     def path(self, place: Place) -> Path:
         """Where a place is now: its indices evaluated."""
-        return tuple(step if isinstance(step, str) else self.key(step) for step in place.steps)
-
-    def key(self, index: Expr) -> bool | int | str:
-        """Value of an index or element."""
-        value = self.value(index)
-        assert value is not None and not isinstance(value, frozenset)
-        return value
+        return tuple(step if isinstance(step, str) else self.value(step) for step in place.steps)
 
     # --- expressions ----------------------------------------------------------------------------------
 
@@ -198,9 +193,13 @@ class Run:
                 return self.value(body)
             case SetOf(items=items):
                 element = expr.type.element if isinstance(expr.type, SetT) else None
-                return frozenset(self.member(expr, self.key(item), element) for item in items)
+                return frozenset(self.member(expr, self.value(item), element) for item in items)
             case ToIndex():
                 return self.to_index(expr)
+            case Checked(test=test, body=body):
+                if not self.value(test):
+                    raise Fault(expr, expr.message, expr.code)
+                return self.value(body)
             case Quant():
                 return self.quant(expr)
 
@@ -210,10 +209,11 @@ class Run:
             raise Fault(expr, f"{value} does not fit {kind}", "KV201")
         return value
 
-    def member(self, expr: Expr, value: bool | int | str, kind: ScalarT | None) -> bool | int | str:
+    def member(self, expr: Expr, value: Value, kind: ScalarT | None) -> bool | int | str:
         """The value as an element of a set, whose element type it must belong to."""
         if kind is not None:
             self.fitting(expr, value, kind)
+        assert value is not None and not isinstance(value, frozenset)
         return value
 
     def to_index(self, expr: ToIndex) -> Value:

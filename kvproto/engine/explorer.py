@@ -8,6 +8,7 @@ violation of each claim, and give the same traces.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
@@ -23,6 +24,19 @@ class FaultHit:
     fault: int
     state: int
     action: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edges:
+    """The transitions of the states from number `first` on, in compressed rows.
+
+    Those of state first + i are `offsets[i]` up to `offsets[i + 1]`: action instances and the states they lead to.
+    """
+
+    first: int
+    offsets: array[int]
+    actions: array[int]
+    targets: array[int]
 
 
 class Explorer(Protocol):
@@ -41,7 +55,10 @@ class Explorer(Protocol):
         """
 
     def states(self) -> int:
-        """Distinct states so far."""
+        """Distinct states so far, those outside of the constraint included."""
+
+    def outside(self) -> int:
+        """States among the expanded ones that are outside of the constraint."""
 
     def expanded(self) -> int:
         """States whose successors have been generated."""
@@ -52,6 +69,9 @@ class Explorer(Protocol):
     def level(self) -> int:
         """Level of the state to be expanded next, or of the last state when none is left; initial = 1."""
 
+    def depth(self) -> int:
+        """Deepest level with an expanded state inside of the constraint."""
+
     def frontier(self) -> int:
         """States found and not yet expanded; 0 means the search is complete."""
 
@@ -60,6 +80,9 @@ class Explorer(Protocol):
 
     def violation(self, claim: int) -> int | None:
         """First state that violates the claim."""
+
+    def witness(self, probe: int) -> int | None:
+        """First state in which the probe is true, or goes wrong."""
 
     def violating_states(self) -> int:
         """Number of distinct states that violate at least one claim."""
@@ -78,6 +101,12 @@ class Explorer(Protocol):
 
     def packed(self, state: int) -> int:
         """The packed state with that number."""
+
+    def edges(self, first: int, last: int) -> Edges:
+        """The transitions of the states `first` up to `last`, to states that are known."""
+
+    def test(self, predicate: int, first: int, last: int) -> bytes:
+        """The value of a predicate in the states `first` up to `last`: 0, 1, or 2 where it faults."""
 
     def memory(self) -> int:
         """Bytes held for states, table and links."""

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from kvproto.engine.evaluate import State
 from kvproto.engine.program import Leaf
 from kvproto.ir.types import (
-    ArrayT,
     BoolT,
     EnumT,
     IntT,
@@ -30,29 +29,11 @@ from kvproto.ir.types import (
     ScalarT,
     SetT,
     SortT,
-    Type,
     Value,
+    cardinality,
     leaves,
-    values_of,
+    scalars_of,
 )
-
-
-def cardinality(kind: LeafT) -> int:
-    """Number of values of a leaf type."""
-    match kind:
-        case OptT():
-            return cardinality(kind.inner) + 1
-        case SetT():
-            return 1 << len(values_of(kind.element))
-        case BoolT():
-            return 2
-        case SortT():
-            return kind.size
-        case EnumT():
-            return len(kind.members)
-        case IntT():
-            assert kind.lo is not None and kind.hi is not None
-            return kind.hi - kind.lo + 1
 
 
 def position(value: bool | int | str, kind: ScalarT) -> int:
@@ -86,7 +67,7 @@ def decode(raw: int, kind: LeafT) -> Value:
         case OptT():
             return None if raw == 0 else decode(raw - 1, kind.inner)
         case SetT():
-            return frozenset(v for at, v in enumerate(values_of(kind.element)) if raw >> at & 1)
+            return frozenset(v for at, v in enumerate(scalars_of(kind.element)) if raw >> at & 1)
         case BoolT():
             return bool(raw)
         case IntT():
@@ -96,17 +77,6 @@ def decode(raw: int, kind: LeafT) -> Value:
             return kind.members[raw]
         case SortT():
             return raw
-
-
-def leaf_count(kind: Type) -> int:
-    """Number of leaves inside a type."""
-    match kind:
-        case RecordT():
-            return sum(leaf_count(inner) for _, inner in kind.fields)
-        case ArrayT():
-            return len(values_of(kind.index)) * leaf_count(kind.element)
-        case _:
-            return 1
 
 
 @dataclass(frozen=True, slots=True)

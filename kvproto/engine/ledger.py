@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
-from kvproto.engine.explorer import FaultHit
+from kvproto.engine.explorer import Edges, FaultHit
 
 S = TypeVar("S", bound=Hashable)
 
@@ -16,10 +16,10 @@ class Ledger(ABC, Generic[S]):
     """States by number, how each was found, and what went wrong where: an `Explorer` less the meaning of states.
 
     A tier says how a packed state is held (`_held`, `packed`), judges a new state (`_judge`), expands one
-    (`_expand`), and knows whether there is room (`_room`).
+    (`_expand`), answers probes and predicates (`_asks`, `_tests`) and knows whether there is room (`_room`).
     """
 
-    def __init__(self, claims: int, instances: int) -> None:
+    def __init__(self, claims: int, instances: int, probes: int = 0) -> None:
         self._numbers: dict[S, int] = {}
         self._order: list[S] = []
         self._parents = array("i")
@@ -30,6 +30,11 @@ class Ledger(ABC, Generic[S]):
         self._deadlock: int | None = None
         self._faults: dict[int, FaultHit] = {}
         self._fired = [0] * instances
+        self._witness: list[int | None] = [None] * probes
+        self._open = list(range(probes))
+        self._depth = 1
+        self._listener: Edges | None = None
+        self._outside = 0
 
     @abstractmethod
     def _held(self, packed: int) -> S:
@@ -38,6 +43,18 @@ class Ledger(ABC, Generic[S]):
     @abstractmethod
     def _judge(self, number: int, state: S) -> bool:
         """Evaluate every claim on a new state; whether it violates one."""
+
+    @abstractmethod
+    def _asks(self, probe: int, state: S) -> bool:
+        """Whether the probe is true, or goes wrong, in a state."""
+
+    @abstractmethod
+    def _tests(self, predicate: int, state: S) -> int:
+        """The value of a predicate: 0, 1, or 2 where it goes wrong."""
+
+    @abstractmethod
+    def _inside(self, number: int, state: S) -> bool:
+        """Whether the state satisfies the constraint; a fault in it is reported with `_hit`, and means no."""
 
     @abstractmethod
     def _expand(self, number: int, state: S) -> None:
@@ -68,7 +85,12 @@ class Ledger(ABC, Generic[S]):
             if not self._room(number):
                 enough = False
                 break
-            self._expand(number, self._order[number])
+            state = self._order[number]
+            if self._inside(number, state):
+                self._depth = self._level
+                self._expand(number, state)
+            else:
+                self._outside += 1
             self._expanded = number + 1
         if self._expanded == self._level_end < len(self._order):
             self._level += 1
@@ -79,6 +101,11 @@ class Ledger(ABC, Generic[S]):
 
     def _found(self, state: S, parent: int, action: int) -> None:
         """A successor."""
+        if self._listener is not None:
+            if (number := self._numbers.get(state)) is not None:
+                self._listener.actions.append(action)
+                self._listener.targets.append(number)
+            return
         self._transitions += 1
         self._fired[action] += 1
         if state not in self._numbers:
@@ -90,6 +117,9 @@ class Ledger(ABC, Generic[S]):
         self._parents.append(parent)
         self._actions.append(action)
         self._violating += self._judge(number, state)
+        for probe in [p for p in self._open if self._asks(p, state)]:
+            self._witness[probe] = number
+            self._open.remove(probe)
 
     def _violated(self, claim: int, number: int) -> None:
         """A claim is false in a state."""
@@ -110,6 +140,14 @@ class Ledger(ABC, Generic[S]):
     def states(self) -> int:
         """Distinct states so far."""
         return len(self._order)
+
+    def outside(self) -> int:
+        """States among the expanded ones that are outside of the constraint."""
+        return self._outside
+
+    def depth(self) -> int:
+        """Deepest level with an expanded state inside of the constraint."""
+        return self._depth
 
     def expanded(self) -> int:
         """States whose successors have been generated."""
@@ -135,6 +173,10 @@ class Ledger(ABC, Generic[S]):
         """First state that violates the claim."""
         return self._violation[claim]
 
+    def witness(self, probe: int) -> int | None:
+        """First state in which the probe is true."""
+        return self._witness[probe]
+
     def violating_states(self) -> int:
         """Number of states that violate some claim."""
         return self._violating
@@ -159,6 +201,29 @@ class Ledger(ABC, Generic[S]):
             actions.append(self._actions[state])
             state = parent
         return state, actions[::-1]
+
+    def test(self, predicate: int, first: int, last: int) -> bytes:
+        """The value of a predicate in the states `first` up to `last`: 0, 1, or 2 where it faults."""
+        return bytes(self._tests(predicate, self._known(number)) for number in range(first, last))
+
+    def edges(self, first: int, last: int) -> Edges:
+        """The transitions of the states `first` up to `last`, to states that are known.
+
+        They are found by expanding the states once more, with a ledger that only listens.
+        """
+        edges = Edges(first, array("Q", [0]), array("I"), array("I"))
+        known = dict(self._faults), self._deadlock
+        self._listener = edges
+        try:
+            for number in range(first, last):
+                state = self._known(number)
+                if self._inside(number, state):
+                    self._expand(number, state)
+                edges.offsets.append(len(edges.actions))
+        finally:
+            self._listener = None
+            self._faults, self._deadlock = known
+        return edges
 
     def _known(self, state: int) -> S:
         if not 0 <= state < len(self._order):

@@ -6,6 +6,7 @@ reach a register.  Intervals of numbers are tracked so that range checks appear 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kvproto.diagnostics import KvError, Loc
@@ -15,7 +16,7 @@ from kvproto.engine.lower_code import FaultInfo
 from kvproto.engine.lower_expr import Shape
 from kvproto.engine.lower_stmt import Lowering
 from kvproto.engine.program import Block, Program
-from kvproto.ir.nodes import Action, Claim, System
+from kvproto.ir.nodes import Action, Claim, Expr, System
 
 __all__ = ["MAX_INSTANCES", "FaultInfo", "Lowered", "lower"]
 
@@ -32,10 +33,14 @@ class Lowered:
     invariants: tuple[Claim, ...]
     deadlock: Claim | None
     faults: tuple[FaultInfo, ...]
+    probes: tuple[Expr, ...] = ()
+    predicates: tuple[Expr, ...] = ()
 
 
-def lower(system: System, claims: tuple[Claim, ...]) -> Lowered:
-    """Lower a folded system for a search of the given claims.
+def lower(
+    system: System, claims: tuple[Claim, ...], probes: Sequence[Expr] = (), predicates: Sequence[Expr] = ()
+) -> Lowered:
+    """Lower a folded system for a search of the given claims, with further conditions on states to ask about.
 
     Raises KvError KV018 where a scope unrolls to too many action instances, KV150 where a number has no bound.
     """
@@ -74,5 +79,10 @@ def lower(system: System, claims: tuple[Claim, ...]) -> Lowered:
     terminal = None
     if deadlock is not None:
         terminal = start().constant_false() if deadlock.cond is None else start().condition(deadlock.cond)
-    program = Program(layout.words, layout.leaves, actions, blocks, terminal, len(numbers))
-    return Lowered(program, layout, instances, invariants, deadlock, tuple(faults.values()))
+    asked = tuple(start().condition(probe) for probe in probes)
+    tested = tuple(start().condition(predicate) for predicate in predicates)
+    constraint = None if system.constraint is None else start().condition(system.constraint)
+    program = Program(layout.words, layout.leaves, actions, blocks, terminal, len(numbers), asked, tested, constraint)
+    return Lowered(
+        program, layout, instances, invariants, deadlock, tuple(faults.values()), tuple(probes), tuple(predicates)
+    )

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from functools import partial
 
 from kvproto.diagnostics import KvError, Loc
-from kvproto.engine.layout import cardinality, encode, leaf_count, position
+from kvproto.engine.layout import encode, position
 from kvproto.engine.lower_code import Code, FaultNumber, Val, const
 from kvproto.engine.program import Op
 from kvproto.ir.nodes import (
     Binary,
+    Checked,
     Cond,
     Const,
     Expr,
@@ -30,6 +31,7 @@ from kvproto.ir.types import (
     BoolT,
     EnumT,
     IntT,
+    LeafT,
     NoneT,
     OptT,
     RecordT,
@@ -37,7 +39,9 @@ from kvproto.ir.types import (
     SetT,
     SortT,
     Type,
-    values_of,
+    Value,
+    cardinality,
+    leaf_count,
 )
 
 HUGE = 1 << 62
@@ -128,7 +132,7 @@ class Expressions(Code):
             else:
                 scaled = self.times(index, spacing)
                 offset = scaled if offset is None else self.plus(offset, scaled)
-                reach.append((len(values_of(kind.index)), spacing))
+                reach.append((cardinality(kind.index), spacing))
             kind = kind.element
         return Spot(base, offset, tuple(reach))
 
@@ -178,8 +182,16 @@ class Expressions(Code):
                 return self.set_of(expr)
             case ToIndex():
                 return self.to_index(expr)
+            case Checked():
+                return self.checked(expr)
             case Quant():
                 return self.quant(expr)
+
+    def checked(self, expr: Checked) -> Val:
+        """A value of which a test has to say first that it makes sense."""
+        self.check(self.value(expr.test), expr.code, expr.message, expr.loc)
+        value = self.value(expr.body)
+        return self.clamp(value, *scalar_bounds(expr.type)) if isinstance(expr.type, IntT) else value
 
     def to_index(self, expr: ToIndex) -> Val:
         """A number checked to be an element of an index type."""
@@ -381,16 +393,18 @@ def _one_of(expr: Logic) -> tuple[Expr, int] | None:
 
 def constant(expr: Const) -> int:
     """Run-time number of a constant."""
-    kind, value = expr.type, expr.value
-    match kind:
-        case OptT() | SetT():
-            return encode(value, kind)
-        case BoolT() | IntT() | SortT() | EnumT():
-            assert value is not None and not isinstance(value, frozenset)
-            return scalar_position(value, kind)
-        case _:
-            assert isinstance(kind, NoneT)
-            return 0
+    if isinstance(expr.type, NoneT):
+        return 0
+    assert not isinstance(expr.type, ArrayT | RecordT)
+    return leaf_number(expr.value, expr.type)
+
+
+def leaf_number(value: Value, kind: LeafT) -> int:
+    """Run-time number of a value of a leaf type."""
+    if isinstance(kind, OptT | SetT):
+        return encode(value, kind)
+    assert value is not None and not isinstance(value, frozenset)
+    return scalar_position(value, kind)
 
 
 def scalar_position(value: bool | int | str, kind: ScalarT) -> int:

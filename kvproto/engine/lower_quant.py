@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kvproto.engine.lower_code import Val, const
-from kvproto.engine.lower_expr import Expressions, bounded, scalar_position
+from kvproto.engine.lower_expr import Expressions, bounded, leaf_number
 from kvproto.engine.program import Op
 from kvproto.ir.nodes import Expr, Local, Logic, Quant
 from kvproto.ir.types import SetT
@@ -48,7 +48,7 @@ class Quantifiers(Expressions):
 
     def turn(self, expr: Quant, at: int) -> None:
         """Bind the quantifier's variable to its `at`-th value."""
-        self.env[expr.var] = const(scalar_position(expr.domain.values[at], expr.domain.type))
+        self.env[expr.var] = const(leaf_number(expr.domain.values[at], expr.domain.type))
 
     def where(self, expr: Quant) -> Val:
         """Whether the present value counts."""

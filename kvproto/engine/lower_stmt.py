@@ -8,7 +8,7 @@ from dataclasses import replace
 from kvproto.engine.evaluate import Args
 from kvproto.engine.layout import encode
 from kvproto.engine.lower_code import Val, const
-from kvproto.engine.lower_expr import emptiness, raw_bounds, scalar_bounds, scalar_position
+from kvproto.engine.lower_expr import emptiness, leaf_number, raw_bounds, scalar_bounds
 from kvproto.engine.lower_quant import Quantifiers
 from kvproto.engine.program import Block, Op
 from kvproto.ir.nodes import (
@@ -39,7 +39,7 @@ class Lowering(Quantifiers):
     def parameters(self, params: tuple[Param, ...], args: Args) -> None:
         """Fix the parameters of the action."""
         for param, arg in zip(params, args, strict=True):
-            self.env[param.name] = const(scalar_position(arg, param.type))
+            self.env[param.name] = const(leaf_number(arg, param.type))
 
     def action(self, body: tuple[Stmt, ...]) -> Block:
         """Code of an action's body."""
@@ -77,7 +77,7 @@ class Lowering(Quantifiers):
                 self.if_(self.value(stmt.test), stmt.then, stmt.orelse)
             case For():
                 for item in stmt.domain.values:
-                    self.env[stmt.var] = const(scalar_position(item, stmt.domain.type))
+                    self.env[stmt.var] = const(leaf_number(item, stmt.domain.type))
                     self.if_(const(1) if stmt.where is None else self.value(stmt.where), stmt.body, ())
 
     # --- guards ---------------------------------------------------------------------------------------

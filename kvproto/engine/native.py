@@ -21,7 +21,7 @@ from pathlib import Path
 
 from kvproto.engine.compile_c import CompileError, Compiler, build, compilers, library_suffix, source_hash
 
-ABI = 1
+ABI = 2
 """The `KV_ABI` of engine.c that `c_explorer.py` is written for."""
 
 SWITCH = "KVPROTO_NATIVE"
@@ -76,12 +76,12 @@ def find_engine(place: Path) -> Engine | Unavailable:
 def _cached_or_built(source: Path, expected: str) -> Engine | Unavailable:
     candidates = compilers()
     for compiler in candidates:
-        target = _user_cache() / _library_name(expected, compiler)
+        target = user_cache() / _library_name(expected, compiler)
         if target.exists() and not isinstance(loaded := _load(target, expected), str):
             return Engine(loaded, target, "cached")
     failures: list[str] = []
     for compiler in candidates:
-        for folder in _build_folders():
+        for folder in build_folders():
             target = folder / _library_name(expected, compiler)
             try:
                 build(source, target, [compiler])
@@ -105,14 +105,15 @@ def _machine() -> str:
     return os.uname().machine if hasattr(os, "uname") else os.environ.get("PROCESSOR_ARCHITECTURE", "")
 
 
-def _user_cache() -> Path:
+def user_cache() -> Path:
+    """Where libraries are kept between runs."""
     root = os.environ.get("XDG_CACHE_HOME", "").strip()
     return (Path(root) if root else Path("~/.cache").expanduser()) / "kvproto"
 
 
-def _build_folders() -> Iterator[Path]:
+def build_folders() -> Iterator[Path]:
     """Folders to build into: the user's cache if it can be written, then one that lives as long as we do."""
-    folder = _user_cache()
+    folder = user_cache()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -98,7 +98,8 @@ class Program:
     `actions[i]` is one action with its arguments fixed.  It either is not enabled, faults, or runs to its end,
     and the changed copy is the successor.  `claims[i]` and `terminal` do not store; they end in RET.
     A state without successor and without fault is a deadlock unless `terminal` answers true; with
-    `terminal` None deadlocks are not looked for.
+    `terminal` None deadlocks are not looked for.  `probes` are asked of new states until they are true (or fault) once,
+    `predicates` when somebody wants to know.  States in which `constraint` is false are judged but not expanded.
     """
 
     words: int
@@ -107,3 +108,11 @@ class Program:
     claims: tuple[Block, ...]
     terminal: Block | None
     faults: int
+    probes: tuple[Block, ...] = ()
+    predicates: tuple[Block, ...] = ()
+    constraint: Block | None = None
+
+    def questions(self) -> tuple[Block, ...]:
+        """The blocks that do not store, in the order of their numbers, which follow those of the actions."""
+        last = [block for block in (self.terminal, self.constraint) if block is not None]
+        return (*self.claims, *self.probes, *self.predicates, *last)

@@ -21,7 +21,8 @@ class ReferenceExplorer(Ledger[State]):
     tier: str = "reference"
 
     def __init__(self, system: System, lowered: Lowered, *, memory_limit: int | None = None) -> None:
-        super().__init__(len(lowered.invariants), len(lowered.instances))
+        super().__init__(len(lowered.invariants), len(lowered.instances), len(lowered.probes))
+        self._system = system
         self._machine = Machine(system)
         self._lowered = lowered
         self._limit = memory_limit
@@ -55,6 +56,27 @@ class ReferenceExplorer(Ledger[State]):
                 violates = True
                 self._violated(at, number)
         return violates
+
+    def _inside(self, number: int, state: State) -> bool:
+        if self._system.constraint is None:
+            return True
+        try:
+            return self._machine.holds(self._system.constraint, state)
+        except Fault as fault:
+            self._hit(self._number_of(fault), number, -1)
+            return False
+
+    def _asks(self, probe: int, state: State) -> bool:
+        try:
+            return self._machine.holds(self._lowered.probes[probe], state)
+        except Fault:
+            return True
+
+    def _tests(self, predicate: int, state: State) -> int:
+        try:
+            return int(self._machine.holds(self._lowered.predicates[predicate], state))
+        except Fault:
+            return 2
 
     def _expand(self, number: int, state: State) -> None:
         moved = False

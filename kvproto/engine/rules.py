@@ -5,6 +5,8 @@ Both compiled tiers refuse a program that breaks a rule, so a bug in the lowerin
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from kvproto.engine.program import Block, Branch, Ins, Op, Program
 
 STORING = frozenset({Op.STORE, Op.STOREX, Op.SETC})
@@ -46,13 +48,21 @@ def validate(program: Program) -> None:
         raise ValueError(f"{len(program.actions)} actions are too many")
     for number, block in enumerate(program.actions):
         _validate_block(program, block, frozenset({Op.RET}), f"action {number}")
-    predicates = [(f"claim {number}", block) for number, block in enumerate(program.claims)]
-    if program.terminal is not None:
-        predicates.append(("the terminal predicate", program.terminal))
-    for name, block in predicates:
+    for name, block in _named_questions(program):
         _validate_block(program, block, STORING | GUARDING, name)
         if not _returns(block):
             raise ValueError(f"{name} can end without RET")
+
+
+def _named_questions(program: Program) -> Iterator[tuple[str, Block]]:
+    groups = (("claim", program.claims), ("probe", program.probes), ("predicate", program.predicates))
+    for kind, blocks in groups:
+        for number, block in enumerate(blocks):
+            yield f"{kind} {number}", block
+    if program.terminal is not None:
+        yield "the terminal predicate", program.terminal
+    if program.constraint is not None:
+        yield "the constraint", program.constraint
 
 
 def _validate_block(program: Program, block: Block, banned: frozenset[Op], name: str) -> None:

@@ -55,10 +55,10 @@ EXPRESSIONS: Final[dict[Op, str]] = {
 
 
 def print_program(program: Program) -> str:
-    """Python text that defines `expand`, `claims` and `terminal` for a valid program.
+    """Python text that defines `expand` and `questions` for a valid program.
 
-    `expand(s)` answers a list of pairs (action, successor or fault code); each of `claims`, and `terminal`,
-    answers a truth value or a fault code below 0.
+    `expand(s)` answers a list of pairs (action, successor or fault code); each of `questions`, in the order of
+    `Program.questions()`, answers a truth value or a fault code below 0.
     """
     validate(program)
     printer = _Printer(program)
@@ -68,11 +68,10 @@ def print_program(program: Program) -> str:
         text += [f"def action_{number}(s):", *printer.function_body(_read(rest), "return s"), ""]
     text += ["def expand(s):", "    out = []", *_calls([guards for guards, _ in heads], printer)]
     text += ["    return out", ""]
-    for number, block in enumerate(program.claims):
-        text += [f"def claim_{number}(s):", *printer.function_body(block, "raise AssertionError"), ""]
-    text.append(f"claims = [{', '.join(f'claim_{number}' for number in range(len(program.claims)))}]")
-    if program.terminal is not None:
-        text += ["def terminal(s):", *printer.function_body(program.terminal, "raise AssertionError")]
+    questions = program.questions()
+    for number, block in enumerate(questions):
+        text += [f"def question_{number}(s):", *printer.function_body(block, "raise AssertionError"), ""]
+    text.append(f"questions = [{', '.join(f'question_{number}' for number in range(len(questions)))}]")
     return "\n".join(text) + "\n"
 
 
@@ -257,12 +256,16 @@ class PythonExplorer(Ledger[int]):
 
     def __init__(self, program: Program, *, memory_limit: int | None = None, seed: int = 0) -> None:
         del seed  # accepted so that all tiers are made alike; Python's dictionary has a hash of its own
-        super().__init__(len(program.claims), len(program.actions))
+        super().__init__(len(program.claims), len(program.actions), len(program.probes))
         names: dict[str, Any] = {}
         exec(compile(print_program(program), "<kvproto program>", "exec"), names)  # our own text
         self._successors: Callable[[int], list[tuple[int, int]]] = names["expand"]
-        self._claims: list[Callable[[int], int]] = names["claims"]
-        self._terminal: Callable[[int], int] | None = names.get("terminal")
+        questions: list[Callable[[int], int]] = names["questions"]
+        self._constraint = questions.pop() if program.constraint is not None else None
+        self._terminal = questions.pop() if program.terminal is not None else None
+        claims, probes = len(program.claims), len(program.probes)
+        self._claims, self._probes = questions[:claims], questions[claims : claims + probes]
+        self._predicates = questions[claims + probes :]
         self._limit = sys.maxsize if memory_limit is None else memory_limit
         self._bits = 64 * program.words
 
@@ -278,6 +281,21 @@ class PythonExplorer(Ledger[int]):
     def _room(self, number: int) -> bool:
         # Asking for the sizes costs as much as a transition, so ask now and then.
         return number % 64 != 0 or self.memory() < self._limit
+
+    def _inside(self, number: int, state: int) -> bool:
+        if self._constraint is None:
+            return True
+        verdict = self._constraint(state)
+        if verdict < 0:
+            self._hit(-2 - verdict, number, -1)
+        return verdict > 0
+
+    def _asks(self, probe: int, state: int) -> bool:
+        return self._probes[probe](state) != 0
+
+    def _tests(self, predicate: int, state: int) -> int:
+        verdict = self._predicates[predicate](state)
+        return 2 if verdict < 0 else int(verdict)
 
     def _expand(self, number: int, state: int) -> None:
         found = self._successors(state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from kvproto.ir.nodes import Binary, Cond, Const, Expr, Let, Local, Logic, Quant, ToIndex, Unary
+from kvproto.ir.nodes import Binary, Checked, Cond, Const, Expr, Let, Local, Logic, Quant, ToIndex, Unary
 from kvproto.ir.types import BoolT, IntT, OptT, SortT, fits
 from kvproto.ir.walk import can_fault, map_children
 
@@ -36,6 +36,8 @@ def fold_expr(expr: Expr, env: Env | None = None) -> Expr:
             return _logic(inner)
         case Cond(test=Const(value=value)):
             return inner.then if value else inner.orelse
+        case Checked(test=Const(value=True)):
+            return inner.body
         case Quant():
             return _quant(inner)
         case ToIndex(type=SortT() | IntT() as kind, arg=Const(value=value)) if fits(value, kind):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from kvproto.diagnostics import Loc
-from kvproto.ir.types import RecordT, ScalarT, Type, Value
+from kvproto.ir.types import LeafT, RecordT, ScalarT, Type, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +109,11 @@ class Cond:
 class Domain:
     """What a loop or quantifier ranges over: fixed values, in order.
 
-    `whole` is true where they are all values of the type (a quantifier over a sort).
+    `whole` is true where they are all values of the type (a quantifier over a sort, or over all subsets).
     """
 
-    type: ScalarT
-    values: tuple[bool | int | str, ...]
+    type: LeafT
+    values: tuple[Value, ...]
     whole: bool
     loc: Loc
 
@@ -168,7 +168,19 @@ class ToIndex:
     loc: Loc
 
 
-Expr = Const | Local | Read | Unary | Binary | Logic | Cond | Quant | SetOf | Let | ToIndex
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """`body`, which makes sense only where `test` holds: elsewhere it is a fault with that code."""
+
+    type: Type
+    test: Expr
+    body: Expr
+    code: str
+    message: str
+    loc: Loc
+
+
+Expr = Const | Local | Read | Unary | Binary | Logic | Cond | Quant | SetOf | Let | ToIndex | Checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,10 +246,10 @@ Stmt = Require | Assert | Assign | SetLocal | If | For
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """A parameter of an action or init function."""
+    """A parameter of an action, init function or claim; of a record parameter `m`, the part `m.kind`."""
 
     name: str
-    type: ScalarT
+    type: LeafT
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from kvproto.ir.nodes import (
     Assert,
     Assign,
     Binary,
+    Checked,
+    Claim,
     Cond,
     Const,
     Expr,
@@ -29,7 +31,7 @@ from kvproto.ir.nodes import (
     ToIndex,
     Unary,
 )
-from kvproto.ir.types import ArrayT, EnumT, IntT, OptT, RecordT, SetT, SortT, Type
+from kvproto.ir.types import ArrayT, EnumT, IntT, OptT, RecordT, SetT, SortT, Type, Value
 
 WORDS = {"union": "|", "inter": "&", "diff": "-", "subset": "<="}
 
@@ -38,7 +40,7 @@ def show_expr(expr: Expr) -> str:
     """One expression on one line, fully parenthesised."""
     match expr:
         case Const(value=value):
-            return "{" + ", ".join(sorted(map(str, value))) + "}" if isinstance(value, frozenset) else str(value)
+            return show_constant(value)
         case Local(name=name):
             return name
         case Read(place=place):
@@ -55,13 +57,20 @@ def show_expr(expr: Expr) -> str:
             return "{" + ", ".join(map(show_expr, items)) + "}"
         case Let(name=name, value=value, body=body):
             return f"(let {name} = {show_expr(value)} in {show_expr(body)})"
+        case Checked(test=test, body=body, code=code):
+            return f"(check {show_expr(test)} [{code}] for {show_expr(body)})"
         case ToIndex(type=kind, arg=arg):
             return f"{kind}({show_expr(arg)})"
         case Quant():
             where = "" if expr.where is None else f" if {show_expr(expr.where)}"
             default = "" if expr.default is None else f" else {show_expr(expr.default)}"
-            values = ", ".join(map(str, expr.domain.values))
+            values = ", ".join(map(show_constant, expr.domain.values))
             return f"{expr.op}({show_expr(expr.body)} for {expr.var} in [{values}]{where}{default})"
+
+
+def show_constant(value: Value) -> str:
+    """A literal; sets in alphabetical order."""
+    return "{" + ", ".join(sorted(map(str, value))) + "}" if isinstance(value, frozenset) else str(value)
 
 
 def show_place(place: Place) -> str:
@@ -88,7 +97,7 @@ def show_body(body: tuple[Stmt, ...], indent: str = "    ") -> Iterator[str]:
                     yield f"{indent}else:"
                     yield from show_body(orelse, indent + "    ")
             case For(var=var, domain=domain, where=where):
-                values = ", ".join(map(str, domain.values))
+                values = ", ".join(map(show_constant, domain.values))
                 guard = "" if where is None else f" if {show_expr(where)}"
                 yield f"{indent}for {var} in [{values}]{guard}:"
                 yield from show_body(stmt.body, indent + "    ")
@@ -109,6 +118,8 @@ def show_type(kind: Type) -> str:
             return f"Set({show_type(kind.element)})"
         case ArrayT():
             return f"Array({show_type(kind.index)}, {show_type(kind.element)})"
+        case RecordT(shape="queue" | "set" | "bag" as shape):
+            return f"{shape} {{" + ", ".join(f"{name}: {show_type(inner)}" for name, inner in kind.fields) + "}"
         case RecordT():
             return "{" + ", ".join(f"{name}: {show_type(inner)}" for name, inner in kind.fields) + "}"
         case _:
@@ -135,4 +146,15 @@ def show_system(system: System) -> Iterator[str]:
     for action in system.actions:
         yield from show_action(action)
     for claim in system.claims:
-        yield f"{claim.kind} {claim.name}: {'' if claim.cond is None else show_expr(claim.cond)}"
+        yield show_claim(claim)
+    for fair in system.fairness:
+        yield f"{fair.kind} {', '.join(fair.actions)} per ({', '.join(fair.per)})"
+    if system.constraint is not None:
+        yield f"constraint {show_expr(system.constraint)}"
+
+
+def show_claim(claim: Claim) -> str:
+    """A property on one line: `leads_to served(r: Req[2]): s.waiting[r] ~> s.served[r]`."""
+    params = f"({show_params(claim.params)})" if claim.params else ""
+    trigger = f"{show_expr(claim.trigger)} ~> " if claim.trigger is not None else ""
+    return f"{claim.kind} {claim.name}{params}: {trigger}{'' if claim.cond is None else show_expr(claim.cond)}"

@@ -9,8 +9,9 @@
 | `OptT` | `None` or a value of the inner type |
 | `SetT` | frozensets |
 
-`ArrayT` and `RecordT` have no values of their own: the state is a flat tuple of *leaves*, scalars and sets
-named by paths such as `("req", 0, "phase")` (`leaves`).
+`ArrayT` and `RecordT` have no values of their own: the state is a flat tuple of *leaves*, scalars, optionals and
+sets named by paths such as `("req", 0, "phase")` (`leaves`).  Queues, bags and large sets are records of a fixed
+shape (`RecordT.kind`): what behaves like a queue to the author of a model is a length and an array to everything else.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import product
+from typing import Literal
 
 Value = bool | int | str | None | frozenset["bool | int | str"]
-PathPart = bool | int | str
+PathPart = Value
 Path = tuple[PathPart, ...]
 
 
@@ -96,21 +99,34 @@ class SetT:
 
 @dataclass(frozen=True, slots=True)
 class ArrayT:
-    """One element for each value of the index type."""
+    """One element for each value of the index type; in what a model writes that is a scalar type."""
 
-    index: ScalarT
+    index: LeafT
     element: Type
 
     def __str__(self) -> str:
         return f"Array({self.index}, {self.element})"
 
 
+Shape = Literal["record", "queue", "set", "bag"]
+"""What a record type stands for.
+
+| shape | fields | rule |
+|---|---|---|
+| `queue` | `length`, `slots[0 .. n-1]` of elements | slots from `length` on hold zeroes |
+| `set` | `has`, an array over each leaf of the element in turn, of booleans | |
+| `bag` | `count`, likewise, of numbers | |
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class RecordT:
-    """Named fields."""
+    """Named fields; `element` is what a queue, set or bag holds."""
 
     name: str
     fields: tuple[tuple[str, Type], ...]
+    shape: Shape = "record"
+    element: Type | None = None
 
     def get(self, name: str) -> Type | None:
         """Type of the field, or None if there is no such field."""
@@ -129,8 +145,24 @@ MAX_SET = 62
 
 
 @lru_cache(maxsize=4096)
-def values_of(kind: ScalarT) -> tuple[bool | int | str, ...]:
-    """All values of a scalar type in order; for `IntT` both bounds must be known."""
+def values_of(kind: LeafT) -> tuple[Value, ...]:
+    """All values of a leaf type in the order of their raw numbers; for `IntT` both bounds must be known."""
+    match kind:
+        case OptT():
+            return (None, *scalars_of(kind.inner))
+        case SetT():
+            items = scalars_of(kind.element)
+            return tuple(
+                frozenset(v for v, inside in zip(reversed(items), bits, strict=True) if inside)
+                for bits in product((False, True), repeat=len(items))
+            )
+        case _:
+            return scalars_of(kind)
+
+
+@lru_cache(maxsize=4096)
+def scalars_of(kind: ScalarT) -> tuple[bool | int | str, ...]:
+    """All values of a scalar type in order."""
     match kind:
         case BoolT():
             return (False, True)
@@ -143,6 +175,35 @@ def values_of(kind: ScalarT) -> tuple[bool | int | str, ...]:
             return tuple(range(kind.lo, kind.hi + 1))
 
 
+def cardinality(kind: LeafT) -> int:
+    """Number of values of a leaf type."""
+    match kind:
+        case OptT():
+            return cardinality(kind.inner) + 1
+        case SetT():
+            return 1 << cardinality(kind.element)
+        case BoolT():
+            return 2
+        case SortT():
+            return kind.size
+        case EnumT():
+            return len(kind.members)
+        case IntT():
+            assert kind.lo is not None and kind.hi is not None
+            return kind.hi - kind.lo + 1
+
+
+def leaf_count(kind: Type) -> int:
+    """Number of leaves inside a type."""
+    match kind:
+        case RecordT():
+            return sum(leaf_count(inner) for _, inner in kind.fields)
+        case ArrayT():
+            return cardinality(kind.index) * leaf_count(kind.element)
+        case _:
+            return 1
+
+
 def zero_of(kind: LeafT) -> Value:
     """The value a leaf starts with before `init` functions run."""
     match kind:
@@ -151,7 +212,7 @@ def zero_of(kind: LeafT) -> Value:
         case SetT():
             return frozenset()
         case _:
-            return values_of(kind)[0]
+            return scalars_of(kind)[0]
 
 
 def fits(value: Value, kind: LeafT) -> bool:
@@ -160,12 +221,12 @@ def fits(value: Value, kind: LeafT) -> bool:
         case OptT():
             return value is None or fits(value, kind.inner)
         case SetT():
-            return isinstance(value, frozenset) and value <= set(values_of(kind.element))
+            return isinstance(value, frozenset) and value <= set(scalars_of(kind.element))
         case IntT():
             in_low = kind.lo is None or (isinstance(value, int) and value >= kind.lo)
             return isinstance(value, int) and in_low and (kind.hi is None or value <= kind.hi)
         case _:
-            return value in values_of(kind)
+            return value in scalars_of(kind)
 
 
 def leaves(kind: Type, prefix: Path = ()) -> Iterator[tuple[Path, LeafT]]:
@@ -188,7 +249,7 @@ def label(value: Value, kind: Type) -> bool | int | str | list[bool | int | str]
     match kind:
         case SetT():
             assert isinstance(value, frozenset)
-            ordered = [v for v in values_of(kind.element) if v in value]
+            ordered = [v for v in scalars_of(kind.element) if v in value]
             return [x for v in ordered if not isinstance(x := label(v, kind.element), list) and x is not None]
         case OptT():
             return None if value is None else label(value, kind.inner)
@@ -200,16 +261,31 @@ def label(value: Value, kind: Type) -> bool | int | str | list[bool | int | str]
 
 
 def show_path(path: Path, root: Type) -> str:
-    """`("req", 0, "phase")` as `req[A].phase`."""
+    """`("req", 0, "phase")` as `req[A].phase`.
+
+    Parts of queues, sets and bags are shown as what they stand for: `q[0].kind`, `sent[ACK, A]`, `q.length`.
+    """
     text, kind = "", root
+    several = inside = False
+    """Whether the next indices make up one element of a set or bag, and whether the last one did."""
     for part in path:
         if isinstance(kind, RecordT):
-            text += f".{part}" if text else str(part)
+            shape = kind.shape
             inner = kind.get(str(part))
             assert inner is not None
-            kind = inner
+            if shape == "record" or part == "length":
+                text += f".{part}" if text else str(part)
+            inside, kind = False, inner
+            several = shape in ("set", "bag")
         else:
             assert isinstance(kind, ArrayT)
-            text += f"[{label(part, kind.index)}]"
-            kind = kind.element
+            index = show_value(part, kind.index)
+            text = f"{text[:-1]}, {index}]" if inside else f"{text}[{index}]"
+            kind, inside = kind.element, several
     return text
+
+
+def show_value(value: Value, kind: LeafT) -> str:
+    """A value as text, as traces and messages write it."""
+    found = label(value, kind)
+    return "{" + ", ".join(map(str, found)) + "}" if isinstance(found, list) else str(found)

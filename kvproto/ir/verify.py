@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from kvproto.ir.nodes import (
+    LIVENESS,
     Assign,
     Binary,
+    Checked,
+    Claim,
     Cond,
     Expr,
+    Fairness,
     For,
     If,
     Let,
@@ -36,11 +40,30 @@ def verify(system: System) -> System:
     for name, params, body in bodies:
         _Rules(system, name).block(body, {p.name for p in params})
     for claim in system.claims:
-        if claim.cond is not None:
-            rules = _Rules(system, claim.name)
-            rules.wants(isinstance(claim.cond.type, BoolT), claim.cond, "a claim is a condition")
-            rules.expr(claim.cond, set())
+        _claim(system, claim)
+    for fair in system.fairness:
+        _fairness(system, fair)
+    if system.constraint is not None:
+        _Rules(system, "constraint").condition(system.constraint, set())
     return system
+
+
+def _claim(system: System, claim: Claim) -> None:
+    rules = _Rules(system, claim.name)
+    if claim.kind not in LIVENESS and (claim.params or claim.trigger is not None):
+        raise Broken(f"{claim.name}: only claims about runs have parameters and premises")
+    if (claim.kind == "leads_to") != (claim.trigger is not None):
+        raise Broken(f"{claim.name}: leads_to, and nothing else, has a premise")
+    for part in (claim.trigger, claim.cond):
+        if part is not None:
+            rules.condition(part, {p.name for p in claim.params})
+
+
+def _fairness(system: System, fair: Fairness) -> None:
+    for name in fair.actions:
+        action = next((a for a in system.actions if a.name == name), None)
+        if action is None or not set(fair.per) <= {p.name for p in action.params}:
+            raise Broken(f"fairness of {name}, {fair.loc}: it is no action with parameters {fair.per}")
 
 
 def _alike(one: Type, other: Type) -> bool:
@@ -129,6 +152,9 @@ class _Rules:
             case Cond(test=test):
                 self.wants(isinstance(test.type, BoolT), expr, "conditions are booleans")
                 self.wants(_alike(expr.then.type, expr.orelse.type), expr, "alternatives have one type")
+            case Checked(test=test, body=body):
+                self.wants(isinstance(test.type, BoolT), expr, "conditions are booleans")
+                self.wants(_alike(expr.type, body.type), expr, "a check keeps the type")
             case Logic(args=args):
                 self.wants(all(isinstance(a.type, BoolT) for a in args), expr, "and / or take conditions")
             case Unary(op="unwrap" | "is_none", arg=arg):

@@ -9,6 +9,7 @@ from kvproto.ir.nodes import (
     Assert,
     Assign,
     Binary,
+    Checked,
     Cond,
     Const,
     Expr,
@@ -52,6 +53,8 @@ def children(expr: Expr) -> tuple[Expr, ...]:
             return (test, then, orelse)
         case Let(value=value, body=body):
             return (value, body)
+        case Checked(test=test, body=body):
+            return (test, body)
         case Quant(where=where, body=body, default=default):
             return tuple(e for e in (where, body, default) if e is not None)
 
@@ -80,6 +83,8 @@ def map_children(expr: Expr, fn: Callable[[Expr], Expr]) -> Expr:
             return replace(expr, test=fn(expr.test), then=fn(expr.then), orelse=fn(expr.orelse))
         case Let():
             return replace(expr, value=fn(expr.value), body=fn(expr.body))
+        case Checked():
+            return replace(expr, test=fn(expr.test), body=fn(expr.body))
         case Quant():
             where = None if expr.where is None else fn(expr.where)
             default = None if expr.default is None else fn(expr.default)
@@ -133,7 +138,7 @@ def _faults(expr: Expr) -> bool:
     match expr:
         case ToIndex(type=kind, arg=arg):
             return not _fits(arg, kind)
-        case Unary(op="unwrap"):
+        case Unary(op="unwrap") | Checked():
             return True
         case Unary(op="some", type=OptT(inner=inner), arg=arg):
             return not _fits(arg, inner)
@@ -155,7 +160,7 @@ def _fits(expr: Expr, kind: Type) -> bool:
         return True
     if isinstance(expr, Const):
         return isinstance(kind, IntT | SortT) and fits(expr.value, kind)
-    if not isinstance(expr, Read) or expr.type.lo is None or expr.type.hi is None:
+    if not isinstance(expr, Read | Checked) or expr.type.lo is None or expr.type.hi is None:
         return False
     lo, hi = (
         (kind.lo, kind.hi) if isinstance(kind, IntT) else (0, kind.size - 1) if isinstance(kind, SortT) else (0, -1)

@@ -2,8 +2,18 @@
 
 from kvproto.lang.bind import world
 from kvproto.lang.binding import Params, choice, flag, number
-from kvproto.lang.model import Flights, Machine, Model, Pool, Preset, Scope, action, init, invariant
+from kvproto.lang.model import Flights, Machine, Model, Pool, Preset, Scope, action, init
 from kvproto.lang.native import NotEnabled, Record, require, step
+from kvproto.lang.properties import (
+    always_eventually,
+    eventually,
+    eventually_always,
+    invariant,
+    leads_to,
+    sometimes,
+    strong,
+    weak,
+)
 from kvproto.lang.sorts import Array, Bool, Int, Opt, Set, Sort
 
 __all__ = [
@@ -23,12 +33,19 @@ __all__ = [
     "Set",
     "Sort",
     "action",
+    "always_eventually",
     "choice",
+    "eventually",
+    "eventually_always",
     "flag",
     "init",
     "invariant",
+    "leads_to",
     "number",
     "require",
+    "sometimes",
     "step",
+    "strong",
+    "weak",
     "world",
 ]

@@ -1,4 +1,4 @@
-"""Declaring a model: machines, actions, properties, presets, scopes, and what they belong to."""
+"""Declaring a model: machines, actions, presets, scopes, and what they belong to; see `properties` for claims."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from kvproto.diagnostics import KvError
 from kvproto.lang.binding import Params
 from kvproto.lang.native import Record
+from kvproto.lang.properties import MARK, ClaimMark, FairnessMark
 from kvproto.lang.sorts import Sort
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-MARK = "__kvproto__"
-"""Attribute under which a decorated function carries its declaration."""
+InvariantMark = ClaimMark
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class ActionMark:
 
     machine: Machine
     cites: tuple[str, ...]
+    fair: Literal["", "weak", "strong"] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +41,24 @@ class InitMark:
     """What `@init` leaves on a function."""
 
 
-@dataclass(frozen=True, slots=True)
-class InvariantMark:
-    """What `@invariant` leaves on a function."""
-
-    claim: str
-
-
-def action(machine: Machine, *, cites: str | Sequence[str] = ()) -> Callable[[F], F]:
+def action(
+    machine: Machine, *, cites: str | Sequence[str] = (), fair: Literal["", "weak", "strong"] = ""
+) -> Callable[[F], F]:
     """Declare an action of `machine`.
 
     The function takes the state and then parameters annotated with finite types; it happens, in one step, for any
-    choice of the parameters whose `require` guards hold.  `cites` names the code it abstracts.
+    choice of the parameters whose `require` guards hold.  `cites` names the code it abstracts.  With `fair` every
+    choice of the parameters is fair by itself; `weak` and `strong` say it of groups.
     """
     sources = (cites,) if isinstance(cites, str) else tuple(cites)
 
     if not isinstance(machine, Machine):
         raise TypeError("@action needs the machine that acts: write @action(decode) with decode = Machine('decode')")
+    if fair not in ("", "weak", "strong"):
+        raise TypeError(f'fair is "weak" or "strong", not {fair!r}')
 
     def mark(fn: F) -> F:
-        setattr(fn, MARK, ActionMark(machine, sources))
+        setattr(fn, MARK, ActionMark(machine, sources, fair))
         return fn
 
     return mark
@@ -69,19 +68,6 @@ def init(fn: F) -> F:
     """Declare how a run starts: fills the zero state; every choice of its parameters is an initial state."""
     setattr(fn, MARK, InitMark())
     return fn
-
-
-def invariant(claim: str) -> Callable[[F], F]:
-    """Declare a property of every reachable state, as a positive claim in words; the docstring says why."""
-
-    if not isinstance(claim, str):
-        raise TypeError("@invariant needs its claim in words: write @invariant('no page has two owners')")
-
-    def mark(fn: F) -> F:
-        setattr(fn, MARK, InvariantMark(claim))
-        return fn
-
-    return mark
 
 
 class Preset:
@@ -141,7 +127,8 @@ class Model:
 
     `parts` and `properties` are modules (or names of imported modules, such as `__name__`) whose decorated functions
     are taken in order of appearance.  `terminal` is a predicate of states in which nothing more has to happen; with it
-    (or with `deadlock=True`) a state without successor that does not satisfy it is a deadlock.
+    (or with `deadlock=True`) a state without successor that does not satisfy it is a deadlock.  `fairness` says which
+    steps are not put off forever; states that do not satisfy `constraint` are judged, but not left.
     """
 
     name: str
@@ -156,6 +143,8 @@ class Model:
     deadlock: bool = False
     pools: Sequence[Pool] = ()
     flights: Sequence[Flights] = ()
+    fairness: Sequence[FairnessMark] = ()
+    constraint: Callable[[Any], bool] | None = None
     source: str = field(default="", init=False)
 
     def __post_init__(self) -> None:
@@ -163,10 +152,12 @@ class Model:
         while frame.f_back is not None and frame.f_globals.get("__name__") == __name__:
             frame = frame.f_back
         self.source = frame.f_code.co_filename
+        if not all(isinstance(item, FairnessMark) for item in self.fairness):
+            raise TypeError("fairness is a list of weak(action, ...) and strong(action, ...)")
 
     def marked(self, kind: type[Any]) -> list[tuple[Callable[..., Any], Any]]:
         """Functions of the parts (for properties: of `properties` and parts) with a mark of that kind."""
-        groups = [*self.parts, *self.properties] if kind is InvariantMark else list(self.parts)
+        groups = [*self.parts, *self.properties] if issubclass(kind, ClaimMark) else list(self.parts)
         found: list[tuple[Callable[..., Any], Any]] = []
         for module in (self._module(m) for m in groups):
             for fn in vars(module).values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from kvproto.ir.fold import fold_expr
-from kvproto.ir.nodes import Action, Assert, Assign, Const, For, If, Require, SetLocal, Stmt, System
+from kvproto.ir.nodes import Action, Assert, Assign, Const, Expr, For, If, Require, SetLocal, Stmt, System
 from kvproto.ir.walk import can_fault, expressions, map_place
 
 
@@ -18,8 +18,13 @@ def fold(system: System) -> System:
         system,
         inits=tuple(replace(i, body=_block(i.body)) for i in system.inits),
         actions=tuple(_action(a) for a in system.actions),
-        claims=tuple(replace(c, cond=None if c.cond is None else fold_expr(c.cond)) for c in system.claims),
+        claims=tuple(replace(c, cond=_folded(c.cond), trigger=_folded(c.trigger)) for c in system.claims),
+        constraint=_folded(system.constraint),
     )
+
+
+def _folded(cond: Expr | None) -> Expr | None:
+    return None if cond is None else fold_expr(cond)
 
 
 def _action(action: Action) -> Action:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from kvproto.engine.blame import blame, blame_refusal
 from kvproto.engine.evaluate import Args, Fault, Machine, NotEnabled, Run, State, choices
-from kvproto.engine.search import Counterexample, InitFault, call, run_init
+from kvproto.engine.outcome import Counterexample
+from kvproto.engine.starting import InitFault, call, run_init
 from kvproto.ir.digest import digest
 from kvproto.ir.nodes import Action, Assert, Claim, FlightInfo, PoolInfo, System
 from kvproto.ir.types import ArrayT, LeafT, Path, RecordT, Type, label, leaves, show_path, values_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kvproto import __version__
-from kvproto.engine.search import Finding, Result, Verdict
+from kvproto.engine.outcome import Finding, Result, Verdict
 from kvproto.trace.printable import fold, printable
 
 WORDS = {"holds": "holds", "violated": "VIOLATED", "inconclusive": "INCONCL."}

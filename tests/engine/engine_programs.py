@@ -241,7 +241,11 @@ def random_program(seed: int) -> tuple[Program, list[int]]:
         actions.insert(rng.randrange(len(actions)), step)
     claims = tuple(Writer(rng, leaves, action=False).predicate() for _ in range(rng.randrange(3)))
     terminal = Writer(rng, leaves, action=False).predicate() if rng.random() < 0.5 else None
-    program = Program(words, leaves, tuple(actions), claims, terminal, FAULTS)
+    probes, predicates = (
+        tuple(Writer(rng, leaves, action=False).predicate() for _ in range(rng.randrange(3))) for _ in range(2)
+    )
+    constraint = Writer(rng, leaves, action=False).predicate() if rng.random() < 0.25 else None
+    program = Program(words, leaves, tuple(actions), claims, terminal, FAULTS, probes, predicates, constraint)
     places = [[rng.randrange(min(4, 1 << leaf.bits)) for leaf in leaves] for _ in range(rng.randrange(1, 7))]
     initial = [
         sum(v << 64 * x.word + x.shift for v, x in zip(values, leaves, strict=True)) for values in places

@@ -131,6 +131,8 @@ class ToyExplorer:
         self.first_deadlock: int | None = None
         self.hits: dict[int, FaultHit] = {}
         self.counts = [0] * len(program.actions)
+        self.witnesses: dict[int, int] = {}
+        self.left_out: set[int] = set()
 
     def start(self, initial: Iterable[int]) -> None:
         """Take the initial states."""
@@ -153,6 +155,16 @@ class ToyExplorer:
             if self.predicate(block, number) is False:
                 self.first_violation.setdefault(claim, number)
                 self.violating.add(number)
+        for probe, block in enumerate(self.program.probes):
+            if probe not in self.witnesses and self.quietly(block, number) != 0:
+                self.witnesses[probe] = number
+
+    def quietly(self, block: Block, number: int) -> int:
+        """The value of a probe or predicate; 2 if it faults, which nobody hears of."""
+        heard = dict(self.hits)
+        answer = self.predicate(block, number)
+        self.hits = heard
+        return 2 if answer is None else int(answer)
 
     def predicate(self, block: Block, number: int) -> bool | None:
         """The value of a claim or the terminal predicate; None if it faults."""
@@ -176,6 +188,10 @@ class ToyExplorer:
 
     def expand(self, number: int) -> None:
         """All successors of one state."""
+        self.done = number + 1
+        if self.program.constraint is not None and not self.predicate(self.program.constraint, number):
+            self.left_out.add(number)
+            return
         quiet = True
         for action, block in enumerate(self.program.actions):
             run = Run(self.program, self.order[number])
@@ -194,11 +210,41 @@ class ToyExplorer:
             allowed = self.predicate(self.program.terminal, number)
             if allowed is False and self.first_deadlock is None:
                 self.first_deadlock = number
-        self.done = number + 1
 
     def states(self) -> int:
         """Distinct states."""
         return len(self.order)
+
+    def outside(self) -> int:
+        """Expanded states that the constraint excludes."""
+        return len(self.left_out)
+
+    def depth(self) -> int:
+        """Deepest level of a state that was expanded and not excluded."""
+        return max((self.levels[n] for n in range(self.done) if n not in self.left_out), default=1)
+
+    def witness(self, probe: int) -> int | None:
+        """First state for which the probe is true or faults."""
+        return self.witnesses.get(probe)
+
+    def test(self, predicate: int, first: int, last: int) -> bytes:
+        """Values of a predicate."""
+        return bytes(self.quietly(self.program.predicates[predicate], n) for n in range(first, last))
+
+    def steps(self, number: int) -> list[tuple[int, int]]:
+        """Transitions of a state to known states: (action, target)."""
+        found: list[tuple[int, int]] = []
+        if self.program.constraint is not None and self.quietly(self.program.constraint, number) != 1:
+            return found
+        for action, block in enumerate(self.program.actions):
+            run = Run(self.program, self.order[number])
+            try:
+                run.block(block)
+            except (NotEnabled, Fault):
+                continue
+            if tuple(run.values) in self.numbers:
+                found.append((action, self.numbers[tuple(run.values)]))
+        return found
 
     def expanded(self) -> int:
         """Expanded states."""

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,11 @@ HAVE_COMPILER = bool(compilers())
 needs_c = pytest.mark.skipif(
     not HAVE_COMPILER, reason="no C compiler: set CC or install gcc, clang or ziglang"
 )
-TIERS = [pytest.param(CExplorer, marks=needs_c, id="C"), pytest.param(PythonExplorer, id="Python")]
+TIERS = [
+    pytest.param(CExplorer, marks=needs_c, id="C"),
+    pytest.param(partial(CExplorer, workers=2, share_from=1), marks=needs_c, id="two threads"),
+    pytest.param(PythonExplorer, id="Python"),
+]
 MOST = 250
 """The toy is compared over so many expansions; random programs may have endless state spaces."""
 
@@ -66,18 +71,37 @@ def seen(explorer: Explorer, claims: int) -> dict[str, object]:
         "deadlock": explorer.deadlock(),
         "faults": explorer.faults(),
         "fired": explorer.fired(),
+        "outside": explorer.outside(),
+        "depth": explorer.depth(),
+    }
+
+
+def asked(explorer: Explorer, program: Program) -> dict[str, object]:
+    """Probes, predicates and transitions."""
+    count = explorer.states()
+    if isinstance(explorer, ToyExplorer):
+        steps = [explorer.steps(number) for number in range(count)]
+    else:
+        edges = explorer.edges(0, count)
+        rows = [range(edges.offsets[n], edges.offsets[n + 1]) for n in range(count)]
+        steps = [[(edges.actions[k], edges.targets[k]) for k in row] for row in rows]
+    return {
+        "witnesses": [explorer.witness(probe) for probe in range(len(program.probes))],
+        "tests": [explorer.test(predicate, 0, count) for predicate in range(len(program.predicates))],
+        "steps": steps,
     }
 
 
 def agree(make: Maker, program: Program, initial: list[int], piece: int = 10**9, seed: int = 0) -> None:
     """Fail unless the tier sees what the toy sees."""
     try:
-        expected = seen(explored(ToyExplorer(program), initial, 10**9), len(program.claims))
+        toy = explored(ToyExplorer(program), initial, 10**9)
+        expected = seen(toy, len(program.claims)) | asked(toy, program)
     except OutOfRange:
         assume(False)
     explorer = explored(make(program, seed=seed), initial, piece)
 
-    assert expected == seen(explorer, len(program.claims))
+    assert expected == seen(explorer, len(program.claims)) | asked(explorer, program)
 
     explorer.close()
 
@@ -148,6 +172,51 @@ def test_the_switch_interpreter_agrees_too(tmp_path: Path, monkeypatch: pytest.M
             continue
 
         assert expected == seen(explored(CExplorer(program), initial, 10**9), len(program.claims))
+
+
+@needs_c
+def test_printed_c_agrees_with_the_toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tier 2 on random programs, on one thread and on three."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    compiled = 0
+    for number in range(40):
+        program, initial = random_program(number)
+        try:
+            toy = explored(ToyExplorer(program), initial, 10**9)
+        except OutOfRange:
+            continue
+        expected = seen(toy, len(program.claims)) | asked(toy, program)
+        for workers in (1, 3):
+            explorer = CExplorer(program, compile="now", workers=workers, share_from=1)
+            assert explorer.compiled
+            explored(explorer, initial, 7)
+
+            assert expected == seen(explorer, len(program.claims)) | asked(explorer, program)
+
+            explorer.close()
+            compiled += 1
+
+    assert compiled > 40
+    assert not list(tmp_path.rglob("*.c")), "sources are removed"
+
+
+@needs_c
+@given(program=st.integers(0, 10**9))
+@settings(max_examples=100, deadline=None, database=None)
+def test_fingerprints_find_the_same(program: int) -> None:
+    """128 bits in place of a state: the same numbers, paths and states (which are made again from their paths)."""
+    built, initial = random_program(program)
+    try:
+        expected = seen(explored(ToyExplorer(built), initial, 10**9), len(built.claims))
+    except OutOfRange:
+        assume(False)
+    for workers in (1, 2):
+        explorer = CExplorer(built, fingerprints=True, workers=workers, share_from=1)
+        assert explorer.lossy == (built.words > 2)
+
+        assert expected == seen(explored(explorer, initial, 11), len(built.claims))
+
+        explorer.close()
 
 
 # ------------------------------------------------------------------------------------ hand-written programs
@@ -534,6 +603,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "engine"
     folder.mkdir()
     shutil.copy(ENGINE_FOLDER / "engine.c", folder)
+    shutil.copytree(ENGINE_FOLDER / "c", folder / "c")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv(native.SWITCH, raising=False)
     return folder
@@ -556,7 +626,7 @@ def test_built_once_then_cached(place: Path) -> None:
     """The second process finds what the first one built."""
     assert found(place).origin.startswith("built with ")
     assert "cached" == found(place).origin
-    assert ["engine.c"] == [path.name for path in place.iterdir()]
+    assert ["c", "engine.c"] == sorted(path.name for path in place.iterdir())
 
 
 @needs_c
@@ -571,13 +641,14 @@ def test_prebuilt_library_is_used(place: Path) -> None:
 @pytest.mark.parametrize("stale", ["text", "ABI"])
 def test_stale_prebuilt_library_is_passed_over(place: Path, stale: str) -> None:
     """Built from another text, or with another ABI: a fresh one is built instead."""
-    source = place / "engine.c"
+    source, base = place / "engine.c", place / "c" / "base.h"
     old = place / "old.c"
     text = source.read_text()
     if stale == "text":
         old.write_text(text + "/* one more comment */\n")
     else:  # the hash is right, so only the number can give it away
         identity = f'#undef KV_SOURCE_HASH\n#define KV_SOURCE_HASH "{source_hash(source)}"\n'
+        text = text.replace('#include "c/base.h"', base.read_text())
         old.write_text(identity + text.replace("#define KV_ABI ", "#define KV_ABI 1000"))
     build(old, library_in(place))
 
@@ -602,7 +673,7 @@ def test_stale_library_without_compiler_says_so(place: Path, monkeypatch: pytest
 def test_damaged_libraries_are_replaced(place: Path) -> None:
     """Rubbish beside the source and in the cache does no harm."""
     library_in(place).write_bytes(b"not a library")
-    cache = native._user_cache()
+    cache = native.user_cache()
     cache.mkdir(parents=True)
     for compiler in compilers():
         name = native._library_name(source_hash(place / "engine.c"), compiler)
@@ -654,7 +725,7 @@ def test_a_compiler_that_fails_is_quoted(place: Path, monkeypatch: pytest.Monkey
     assert [Compiler(("no-such-compiler", "--fast"))] == compilers()
     with pytest.raises(CompileError, match="no-such-compiler --fast: "):
         build(place / "engine.c", library_in(place))
-    assert ["engine.c"] == [path.name for path in place.iterdir()]
+    assert ["c", "engine.c"] == sorted(path.name for path in place.iterdir())
 
 
 def test_zig_is_told_to_leave_its_sanitizer_out(monkeypatch: pytest.MonkeyPatch) -> None:

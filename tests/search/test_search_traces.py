@@ -10,7 +10,8 @@ import pytest
 
 from kvproto.engine.blame import blame_refusal
 from kvproto.engine.evaluate import Machine, State
-from kvproto.engine.search import Counterexample, search
+from kvproto.engine.outcome import Counterexample
+from kvproto.engine.search import search
 from kvproto.ir.nodes import System
 from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build

@@ -1,0 +1,60 @@
+/* Platform, version, and the words that all parts of the engine share. */
+#if defined(__linux__) && !defined(_DEFAULT_SOURCE)
+#define _DEFAULT_SOURCE /* for madvise and MAP_ANONYMOUS */
+#endif
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__unix__) || defined(__APPLE__)
+#define KV_POSIX 1
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#else
+#define KV_POSIX 0
+#endif
+
+/* Raised whenever an exported function, a structure or the meaning of the bytecode changes. */
+#define KV_ABI 2
+#ifndef KV_SOURCE_HASH
+#define KV_SOURCE_HASH "unknown"
+#endif
+
+#if defined(_WIN32)
+#define EXPORT __declspec(dllexport)
+#elif defined(__GNUC__)
+#define EXPORT __attribute__((visibility("default")))
+#else
+#define EXPORT
+#endif
+
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline))
+#define PREFETCH(address) __builtin_prefetch(address)
+#define LIKELY(x) __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
+#else
+#define INLINE static inline
+#define PREFETCH(address) ((void)(address))
+#define LIKELY(x) (x)
+#define UNLIKELY(x) (x)
+#endif
+
+enum { BATCH = 16, EVENTS = 512, WINDOW_BITS = 8 };
+enum { FIRST_SLOTS = 1024, DOUBLING_SLOTS = 1 << 18, CHUNK_BYTES = 1 << 20, MAX_CHUNK_BITS = 16 };
+enum { FINGERPRINT_WORDS = 2, MAX_WORKERS = 64 };
+
+#define NO_STATE UINT64_MAX
+#define NO_PARENT UINT32_MAX
+#define NO_ACTION UINT32_MAX
+#define NO_BLOCK UINT32_MAX
+#define FAULTED 0x80000000u /* flag in event.action */
+
+/* What an exported function answers. */
+enum { KV_OK = 0, KV_MEMORY = 1, KV_BROKEN = 2 };
+
+/* What one run of a block answers; printed C (tier 2) answers the same. */
+enum { NOT_ENABLED, DONE, IS_FAULT, IS_FALSE, IS_TRUE, IS_BROKEN };

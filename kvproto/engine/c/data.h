@@ -1,0 +1,132 @@
+/* The data: what Python passes in, and the engine itself. */
+
+/* One slot of bytecode: an instruction, or the operands of the instruction before it. */
+typedef union {
+    struct {
+        uint16_t op, d, a, b;
+        int64_t imm;
+    } i;
+    struct {
+        uint64_t mask, value;
+    } pair;
+} slot;
+
+/* Where a leaf lies; `mask` is not shifted. */
+typedef struct {
+    uint64_t mask;
+    uint32_t word, shift;
+} leaf;
+
+/* `action` is enabled only if allowed bit v is set; v is `bits` bits from bit `shift` of the window. */
+typedef struct {
+    uint32_t action, window, shift, bits;
+    uint64_t allowed[4];
+} guard;
+
+/* `bits` bits of a state word, and the rows of candidate actions, words `low` to `high` of the action set. */
+typedef struct {
+    uint32_t word, shift, bits, low, high;
+    uint64_t *rows;
+} window;
+
+/*
+ * What Python passes to kv_new; mirrored in c_explorer.py.  The blocks of the program have numbers: actions first, then
+ * claims, probes and predicates, then the terminal predicate and the constraint, if there are any.
+ */
+typedef struct {
+    uint64_t words, registers, slots, leaves, actions, claims, probes, predicates, blocks, windows, guards, faults;
+    uint64_t terminal, constraint; /* block numbers, or NO_BLOCK */
+    const slot *code;
+    const leaf *leaf_table;
+    const uint32_t *block_entry;
+    const uint32_t *window_table; /* word, shift, bits */
+    const guard *guard_table;
+    uint64_t memory_limit, seed, fingerprints, workers, share_from;
+    const char *spill; /* an open file's path to put states into when memory is short, or NULL */
+} kv_spec;
+
+/* A block as printed C: the same arguments and answers as `interpret`. */
+typedef int (*compiled_block)(const uint64_t *from, uint64_t *out, uint32_t *fault);
+
+/*
+ * A successor (tag = its hash) or a fault (tag = its number), in the order in which they were met.  `like` is
+ * the state of the same hash that the table held while the batch was generated, plus 1, or 0.
+ */
+typedef struct {
+    uint32_t tag, action, like;
+} event;
+
+/* One expanded state of a batch: its events end before `end`. */
+typedef struct {
+    uint32_t end;
+    uint8_t deadlock, outside;
+} source;
+
+typedef struct {
+    uint64_t state;
+    int64_t action;
+} fault_hit;
+
+/*
+ * A run of states: what is compared (packed words, or fingerprints), then parents, then the actions that led here.
+ * `full` are the packed words: the same as `keys`, or with fingerprints a block that is given back once its
+ * states are expanded.
+ */
+typedef struct {
+    uint64_t *keys, *full;
+    uint32_t *parents;
+    uint16_t *short_actions; /* one of the two is used, depending on the number of actions */
+    uint32_t *long_actions;
+    uint64_t mapped; /* bytes, if the block lies in the spill file */
+} chunk;
+
+/* What one thread needs to expand states. */
+typedef struct {
+    int64_t *registers;
+    uint64_t *candidates;
+    uint64_t *canonical; /* scratch of the symmetry reduction */
+    uint64_t *successors, *keys;
+    event *events;
+    uint32_t event_room;
+    source sources[BATCH];
+} worker;
+
+struct team;
+
+struct canon;
+
+typedef struct kv_engine {
+    /* the program */
+    uint32_t words, key_words, registers, leaves, actions, claims, probes, predicates, blocks, windows, faults, set_words;
+    uint32_t terminal, constraint;
+    slot *code;
+    uint64_t code_bytes;
+    leaf *leaf_table;
+    uint32_t *block_entry;
+    compiled_block *compiled;
+    window *window_table;
+    uint64_t *all_actions;
+    struct canon *canon;
+    /* states */
+    chunk *chunks;
+    uint64_t chunk_count, chunk_room, states, roots, freed_chunks;
+    uint64_t *root_words;
+    uint32_t chunk_bits;
+    int spill_file;
+    uint64_t spilled;
+    /* table */
+    uint64_t *table;
+    uint64_t table_slots, table_limit, seed;
+    /* search */
+    uint64_t expanded, transitions, level, level_begin, level_end, depth, outside;
+    uint64_t violating, deadlock, held, limit;
+    uint64_t *violation, *fired, *witness;
+    uint32_t *open_probes, open_count;
+    fault_hit *fault_table;
+    int broken;
+    /* threads */
+    uint32_t workers;
+    uint64_t share_from; /* so many states of a level are worth waking the threads */
+    worker own;
+    struct team *team;
+} kv_engine;

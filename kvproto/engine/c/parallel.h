@@ -1,0 +1,541 @@
+/*
+ * The search on several threads, with the same results as on one: the same numbers for the same states.
+ *
+ * A round takes the next few thousand states of a level through three steps, with all threads at the same step:
+ *  1. Expand.  Threads take runs of states from a counter and write successors that the table does not know into buffers of
+ *     their own.  The table is only read.
+ *  2. Enter.  Each thread enters the successors whose hash falls into its part of the table, in order, under provisional
+ *     numbers; so of equal successors the first one stays.  Parts meet only where a probe runs past the end of one, hence
+ *     compare-and-swap.
+ *  3. Settle.  What stayed is numbered in order; threads copy it into the store, link it and judge it.
+ * What is "the first" of something (violation, fault, deadlock) is decided by the order of events, not by who was faster.
+ */
+#if KV_POSIX && defined(__GNUC__)
+#define KV_THREADS 1
+
+enum { RUN = 64, ROUND = 1 << 14 };
+
+enum { STEP_EXPAND, STEP_ENTER, STEP_SETTLE, STEP_LEAVE };
+
+/* A successor that the table did not know, by its place in its thread's buffers. */
+typedef struct {
+    uint32_t source, tag, action, fresh; /* source: counted from the first state of the round */
+    uint64_t slot;
+} finding;
+
+/* A run of states and what came of it: findings `begin` to `end` of thread `owner`. */
+typedef struct {
+    uint32_t owner, begin, end, first; /* first: number of its first finding among those of the round */
+} run_of_states;
+
+/* The first of something: `moment` orders events of a round. */
+typedef struct {
+    uint64_t moment, state;
+    int64_t action;
+} first_hit;
+
+typedef struct {
+    worker scratch;
+    finding *found;
+    uint64_t *words, *keys;
+    uint64_t found_count, found_room;
+    uint64_t transitions, violating, outside, inside, deadlock;
+    uint64_t *fired, *violation, *witness;
+    first_hit *faults;
+    uint64_t fresh; /* new states among its share of the findings */
+    int broken, full;
+    pthread_t thread;
+    struct team *team;
+    uint32_t number;
+} member;
+
+typedef struct team {
+    kv_engine *e;
+    member *members;
+    uint32_t count, started, room;
+    pthread_mutex_t lock;
+    pthread_cond_t turn;
+    uint32_t waiting;
+    uint64_t turns;
+    /* the round */
+    uint64_t first, sources, runs, found;
+    uint64_t next_run;
+    run_of_states *table_of_runs;
+    int step; /* what the threads do when they wake */
+} team;
+
+/* All threads wait here for each other. */
+static void meet(team *t)
+{
+    pthread_mutex_lock(&t->lock);
+    uint64_t turn = t->turns;
+    if (++t->waiting == t->count) {
+        t->waiting = 0;
+        t->turns++;
+        pthread_cond_broadcast(&t->turn);
+    } else {
+        while (turn == t->turns)
+            pthread_cond_wait(&t->turn, &t->lock);
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* ---------------------------------------------------------------------------------------- 1. expand */
+
+/* Room for a batch more; buffers belong to the round, not to the memory limit of states. */
+static int member_room(const kv_engine *e, member *m, uint64_t more)
+{
+    if (m->found_count + more <= m->found_room)
+        return 1;
+    uint64_t room = 2 * (m->found_count + more);
+    int exact = e->key_words == e->words;
+    finding *found = realloc(m->found, (size_t)room * sizeof *found);
+    if (found != NULL)
+        m->found = found;
+    uint64_t *words = realloc(m->words, (size_t)room * e->words * sizeof *words);
+    if (words != NULL)
+        m->words = words;
+    uint64_t *keys = exact ? NULL : realloc(m->keys, (size_t)room * FINGERPRINT_WORDS * sizeof *keys);
+    if (keys != NULL)
+        m->keys = keys;
+    if (found == NULL || words == NULL || (!exact && keys == NULL))
+        return 0;
+    m->found_room = room;
+    return 1;
+}
+
+static void note_fault(const kv_engine *e, member *m, uint32_t fault, uint64_t moment, uint64_t state, int64_t action)
+{
+    if (fault >= e->faults)
+        m->broken = 1;
+    else if (moment < m->faults[fault].moment)
+        m->faults[fault] = (first_hit){moment, state, action};
+}
+
+/* The order of events in a round: by source, then by the action that was tried. */
+static uint64_t moment_of(uint64_t source, uint32_t action)
+{
+    return source << 32 | action;
+}
+
+INLINE void keep_events(const kv_engine *e, member *m, uint64_t from, uint32_t count, uint32_t words, uint32_t key_words,
+                        int exact)
+{
+    const worker *w = &m->scratch;
+    uint32_t k = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const source *at = &w->sources[i];
+        uint64_t number = from + i, state = m->team->first + number;
+        for (; k < at->end; k++) {
+            const event *next = &w->events[k];
+            if (next->action & FAULTED) {
+                int64_t action = next->action == NO_ACTION ? -1 : (int64_t)(next->action & ~FAULTED);
+                note_fault(e, m, next->tag, moment_of(number, next->action & ~FAULTED), state, action);
+                continue;
+            }
+            m->transitions++;
+            m->fired[next->action]++;
+            const uint64_t *key = successor_key(w, k, words, key_words, exact);
+            if (next->like != 0 && LIKELY(same_key(state_key(e, next->like - 1, key_words), key, key_words)))
+                continue;
+            m->found[m->found_count] = (finding){(uint32_t)number, next->tag, next->action, 0, 0};
+            memcpy(m->words + m->found_count * words, w->successors + (uint64_t)k * words, words * sizeof(uint64_t));
+            if (!exact)
+                memcpy(m->keys + m->found_count * FINGERPRINT_WORDS, key, FINGERPRINT_WORDS * sizeof(uint64_t));
+            m->found_count++;
+        }
+        if (at->deadlock && state < m->deadlock)
+            m->deadlock = state;
+        if (at->outside)
+            m->outside++;
+        else
+            m->inside++;
+    }
+}
+
+INLINE void expand_runs(team *t, member *m, uint32_t words, uint32_t key_words, int exact)
+{
+    const kv_engine *e = t->e;
+    for (;;) {
+        uint64_t run = __atomic_fetch_add(&t->next_run, 1, __ATOMIC_RELAXED);
+        if (run >= t->runs || m->broken || m->full)
+            return;
+        run_of_states *at = &t->table_of_runs[run];
+        at->owner = m->number;
+        at->begin = (uint32_t)m->found_count;
+        uint64_t from = run * RUN, end = from + RUN < t->sources ? from + RUN : t->sources;
+        while (from < end) {
+            if (!member_room(e, m, m->scratch.event_room)) {
+                m->full = 1;
+                return;
+            }
+            uint32_t count = generate(e, &m->scratch, t->first + from, end - from, words, key_words);
+            if (count == NO_ACTION) {
+                m->broken = 1;
+                return;
+            }
+            keep_events(e, m, from, count, words, key_words, exact);
+            from += count;
+        }
+        at->end = (uint32_t)m->found_count;
+    }
+}
+
+/* ----------------------------------------------------------------------------------------- 2. enter */
+
+INLINE const uint64_t *found_key(const kv_engine *e, const member *m, uint64_t at)
+{
+    return e->key_words == e->words ? m->words + at * e->words : m->keys + at * FINGERPRINT_WORDS;
+}
+
+/* The key of finding number `g` of the round. */
+static const uint64_t *key_of_finding(const team *t, uint64_t g)
+{
+    uint64_t low = 0, high = t->runs;
+    while (high - low > 1) {
+        uint64_t middle = (low + high) / 2;
+        if (t->table_of_runs[middle].first <= g)
+            low = middle;
+        else
+            high = middle;
+    }
+    const run_of_states *run = &t->table_of_runs[low];
+    return found_key(t->e, &t->members[run->owner], run->begin + (g - run->first));
+}
+
+/* Enters a finding under a provisional number, unless an equal one is there; order within a hash decides. */
+static void enter(team *t, finding *f, const uint64_t *key, uint64_t g)
+{
+    kv_engine *e = t->e;
+    uint64_t mine = (uint64_t)f->tag << 32 | (e->states + g + 1);
+    uint64_t at = home(f->tag, e->table_slots);
+    for (;;) {
+        uint64_t entry = __atomic_load_n(&e->table[at], __ATOMIC_RELAXED);
+        if (entry == 0 && __atomic_compare_exchange_n(&e->table[at], &entry, mine, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+            f->fresh = 1;
+            f->slot = at;
+            return;
+        }
+        if ((uint32_t)(entry >> 32) == f->tag) {
+            uint64_t number = (uint32_t)entry - 1;
+            const uint64_t *other =
+                number < e->states ? state_key(e, number, e->key_words) : key_of_finding(t, number - e->states);
+            if (same_key(other, key, e->key_words))
+                return;
+        }
+        at = at + 1 == e->table_slots ? 0 : at + 1;
+    }
+}
+
+static void enter_share(team *t, member *m)
+{
+    for (uint64_t run = 0; run < t->runs; run++) {
+        const run_of_states *at = &t->table_of_runs[run];
+        member *owner = &t->members[at->owner];
+        for (uint32_t k = at->begin; k < at->end; k++) {
+            finding *f = &owner->found[k];
+            if (((uint64_t)f->tag * t->count) >> 32 == m->number)
+                enter(t, f, found_key(t->e, owner, k), at->first + (k - at->begin));
+        }
+    }
+}
+
+/* ---------------------------------------------------------------------------------------- 3. settle */
+
+static void judge_finding(const kv_engine *e, member *m, uint64_t state, const uint64_t *s, uint64_t moment)
+{
+    int violates = 0;
+    uint32_t fault = 0;
+    for (uint32_t i = 0; i < e->claims; i++)
+        switch (run_block(e, &m->scratch, e->actions + i, s, NULL, &fault)) {
+        case IS_TRUE:
+            break;
+        case IS_FALSE:
+            violates = 1;
+            if (state < m->violation[i])
+                m->violation[i] = state;
+            break;
+        case IS_FAULT:
+            note_fault(e, m, fault, moment, state, -1);
+            break;
+        default:
+            m->broken = 1;
+        }
+    m->violating += (uint64_t)violates;
+    for (uint32_t k = 0; k < e->open_count; k++) {
+        uint32_t probe = e->open_probes[k];
+        if (m->witness[probe] == NO_STATE
+            && run_block(e, &m->scratch, e->actions + e->claims + probe, s, NULL, &fault) != IS_FALSE)
+            m->witness[probe] = state;
+    }
+}
+
+/* Which new states come before this run is known from the runs before it: `first` now counts new states. */
+static void settle_runs(team *t, member *m)
+{
+    kv_engine *e = t->e;
+    for (;;) {
+        uint64_t run = __atomic_fetch_add(&t->next_run, 1, __ATOMIC_RELAXED);
+        if (run >= t->runs)
+            return;
+        const run_of_states *at = &t->table_of_runs[run];
+        const member *owner = &t->members[at->owner];
+        uint64_t state = e->states + at->first;
+        for (uint32_t k = at->begin; k < at->end; k++) {
+            const finding *f = &owner->found[k];
+            if (!f->fresh)
+                continue;
+            const uint64_t *s = owner->words + (uint64_t)k * e->words;
+            e->table[f->slot] = (uint64_t)f->tag << 32 | (state + 1);
+            put_state(e, state, s, found_key(e, owner, k), e->words, e->key_words);
+            link_state(e, state, (uint32_t)(t->first + f->source), f->action);
+            judge_finding(e, m, state, s, moment_of(f->source, f->action));
+            state++;
+        }
+    }
+}
+
+/* ------------------------------------------------------------------------------------------- a round */
+
+static void do_step(team *t, member *m)
+{
+    kv_engine *e = t->e;
+    switch (t->step) {
+    case STEP_EXPAND:
+        if (e->key_words != e->words)
+            expand_runs(t, m, e->words, FINGERPRINT_WORDS, 0);
+        else if (e->words == 1)
+            expand_runs(t, m, 1, 1, 1);
+        else if (e->words == 2)
+            expand_runs(t, m, 2, 2, 1);
+        else
+            expand_runs(t, m, e->words, e->words, 1);
+        break;
+    case STEP_ENTER:
+        enter_share(t, m);
+        break;
+    default:
+        settle_runs(t, m);
+    }
+}
+
+static void *member_main(void *argument)
+{
+    member *m = argument;
+    team *t = m->team;
+    for (;;) {
+        meet(t);
+        if (t->step == STEP_LEAVE)
+            return NULL;
+        do_step(t, m);
+        meet(t);
+    }
+}
+
+/* All members do one step; the caller is member 0. */
+static void together(team *t, int step)
+{
+    t->step = step;
+    t->next_run = 0;
+    meet(t);
+    do_step(t, &t->members[0]);
+    meet(t);
+}
+
+static void clear_round(team *t)
+{
+    const kv_engine *e = t->e;
+    for (uint32_t i = 0; i < t->count; i++) {
+        member *m = &t->members[i];
+        m->found_count = m->transitions = m->violating = m->outside = m->inside = 0;
+        m->deadlock = NO_STATE;
+        m->broken = m->full = 0;
+        memset(m->fired, 0, e->actions * sizeof(uint64_t));
+        memset(m->violation, 0xff, e->claims * sizeof(uint64_t));
+        memset(m->witness, 0xff, e->probes * sizeof(uint64_t));
+        for (uint32_t k = 0; k < e->faults; k++)
+            m->faults[k] = (first_hit){UINT64_MAX, NO_STATE, -1};
+    }
+}
+
+/* Takes what one member found out over into the engine. */
+static void merge_member(kv_engine *e, const member *m)
+{
+    e->transitions += m->transitions;
+    e->violating += m->violating;
+    e->outside += m->outside;
+    if (m->inside != 0)
+        e->depth = e->level;
+    if (m->broken)
+        e->broken = 1;
+    if (m->deadlock < e->deadlock)
+        e->deadlock = m->deadlock;
+    for (uint32_t i = 0; i < e->actions; i++)
+        e->fired[i] += m->fired[i];
+    for (uint32_t i = 0; i < e->claims; i++)
+        if (m->violation[i] < e->violation[i])
+            e->violation[i] = m->violation[i];
+    for (uint32_t i = 0; i < e->probes; i++)
+        if (m->witness[i] < e->witness[i])
+            e->witness[i] = m->witness[i];
+}
+
+static void merge_faults(kv_engine *e, const team *t)
+{
+    for (uint32_t k = 0; k < e->faults; k++) {
+        const first_hit *best = NULL;
+        for (uint32_t i = 0; i < t->count; i++) {
+            const first_hit *hit = &t->members[i].faults[k];
+            if (hit->state != NO_STATE && (best == NULL || hit->moment < best->moment))
+                best = hit;
+        }
+        if (best != NULL)
+            hit_fault(e, k, best->state, best->action);
+    }
+}
+
+/* Numbers the runs' findings in order (all of them, or only new states); answers how many there are. */
+static uint64_t number_runs(team *t, int fresh_only)
+{
+    uint64_t total = 0;
+    for (uint64_t run = 0; run < t->runs; run++) {
+        run_of_states *at = &t->table_of_runs[run];
+        const finding *found = t->members[at->owner].found;
+        at->first = (uint32_t)total;
+        if (fresh_only)
+            for (uint32_t k = at->begin; k < at->end; k++)
+                total += found[k].fresh;
+        else
+            total += at->end - at->begin;
+    }
+    return total;
+}
+
+static void close_probes(kv_engine *e)
+{
+    uint32_t kept = 0;
+    for (uint32_t k = 0; k < e->open_count; k++)
+        if (e->witness[e->open_probes[k]] == NO_STATE)
+            e->open_probes[kept++] = e->open_probes[k];
+    e->open_count = kept;
+}
+
+/* Expands the next `sources` states; 0 when there is no memory for it, and then nothing has changed. */
+static int play_round(team *t, uint64_t sources)
+{
+    kv_engine *e = t->e;
+    t->first = e->expanded;
+    t->sources = sources;
+    t->runs = (sources + RUN - 1) / RUN;
+    clear_round(t);
+    together(t, STEP_EXPAND);
+    for (uint32_t i = 0; i < t->count; i++)
+        if (t->members[i].full)
+            return 0;
+        else if (t->members[i].broken) {
+            e->broken = 1;
+            return 1;
+        }
+    uint64_t found = number_runs(t, 0);
+    if (!reserve(e, found))
+        return 0;
+    together(t, STEP_ENTER);
+    uint64_t fresh = number_runs(t, 1);
+    together(t, STEP_SETTLE);
+    e->states += fresh;
+    e->expanded += sources;
+    for (uint32_t i = 0; i < t->count; i++)
+        merge_member(e, &t->members[i]);
+    merge_faults(e, t);
+    close_probes(e);
+    free_expanded(e);
+    return 1;
+}
+
+/* ---------------------------------------------------------------------------------------- the threads */
+
+static void close_team(kv_engine *e)
+{
+    team *t = e->team;
+    if (t == NULL)
+        return;
+    if (t->started == t->count) {
+        t->step = STEP_LEAVE;
+        meet(t);
+    }
+    for (uint32_t i = 1; i < t->started; i++)
+        pthread_join(t->members[i].thread, NULL);
+    for (uint32_t i = 0; t->members != NULL && i < t->room; i++) {
+        member *m = &t->members[i];
+        free_worker(&m->scratch);
+        void *const blocks[] = {m->found, m->words, m->keys, m->fired, m->violation, m->witness, m->faults};
+        for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++)
+            free(blocks[k]);
+    }
+    free(t->members);
+    free(t->table_of_runs);
+    pthread_mutex_destroy(&t->lock);
+    pthread_cond_destroy(&t->turn);
+    free(t);
+    e->team = NULL;
+}
+
+static int fill_member(kv_engine *e, team *t, uint32_t number)
+{
+    member *m = &t->members[number];
+    m->team = t;
+    m->number = number;
+    m->fired = calloc((size_t)e->actions + 1, sizeof(uint64_t));
+    m->violation = calloc((size_t)e->claims + 1, sizeof(uint64_t));
+    m->witness = calloc((size_t)e->probes + 1, sizeof(uint64_t));
+    m->faults = calloc((size_t)e->faults + 1, sizeof(first_hit));
+    return m->fired != NULL && m->violation != NULL && m->witness != NULL && m->faults != NULL
+           && fill_worker(e, &m->scratch);
+}
+
+/* Starts the threads; without them (no memory, no permission) the search goes on alone. */
+static void open_team(kv_engine *e)
+{
+    team *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return;
+    e->team = t;
+    t->e = e;
+    t->count = t->room = e->workers;
+    t->members = calloc(t->count, sizeof *t->members);
+    t->table_of_runs = calloc(ROUND / RUN + 1, sizeof *t->table_of_runs);
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->turn, NULL);
+    int good = t->members != NULL && t->table_of_runs != NULL;
+    for (uint32_t i = 0; good && i < t->count; i++)
+        good = fill_member(e, t, i);
+    t->started = 1;
+    while (good && t->started < t->count) {
+        member *m = &t->members[t->started];
+        good = pthread_create(&m->thread, NULL, member_main, m) == 0;
+        t->started += (uint32_t)good;
+    }
+    if (!good) {
+        /* Those that run wait for the rest; let them go with a team of their size. */
+        pthread_mutex_lock(&t->lock);
+        t->count = t->started;
+        pthread_mutex_unlock(&t->lock);
+        close_team(e);
+    }
+}
+
+static int advance_together(kv_engine *e, uint64_t wanted)
+{
+    while (wanted >= e->share_from && !e->broken) {
+        uint64_t sources = wanted < ROUND ? wanted : ROUND;
+        if (!play_round(e->team, sources))
+            break; /* alone, memory is used to the last state */
+        wanted -= sources;
+    }
+    if (e->broken)
+        return KV_BROKEN;
+    return wanted > 0 ? advance_any(e, wanted) : KV_OK;
+}
+#else
+#define KV_THREADS 0
+#endif

@@ -1,0 +1,169 @@
+"""What a search should have met: conditions that are true somewhere if the model says what it seems to say.
+
+A search that finds nothing wrong is worth little if the interesting things cannot happen.  From the guards of actions and from
+properties follow *probes*, conditions on single states; one that is true in no reachable state is a *gap*:
+
+- a part of a guard never decides: whenever the other parts hold it holds as well, so it could be left out;
+- the premise of a property is never true, so the property holds *vacuously*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from kvproto.diagnostics import Loc
+from kvproto.ir.nodes import (
+    Action,
+    Binary,
+    Claim,
+    Cond,
+    Const,
+    Domain,
+    Expr,
+    Logic,
+    Param,
+    Quant,
+    Require,
+    System,
+    Unary,
+)
+from kvproto.ir.printer import show_expr
+from kvproto.ir.types import BoolT, EnumT, IntT, SortT, values_of
+
+GapKind = Literal["guard", "premise"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Something that no reachable state shows: part of a guard of action `owner`, or the premise of property `owner`."""
+
+    kind: GapKind
+    owner: str
+    text: str
+    loc: Loc
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A condition that closes its gap where it is true."""
+
+    gap: Gap
+    cond: Expr
+
+
+def premises(claims: Sequence[Claim]) -> tuple[Probe, ...]:
+    """What the claims assume."""
+    return tuple(probe for claim in claims for probe in _premises(claim))
+
+
+def guards(system: System) -> tuple[Probe, ...]:
+    """The parts of the guards of a folded system."""
+    return tuple(probe for action in system.actions if not action.switched_off for probe in _guards(action))
+
+
+# --- guards ------------------------------------------------------------------------------------------
+
+
+def _guards(action: Action) -> Iterator[Probe]:
+    """A part decides where all parts before it hold, it does not, and those after it would (or may not be asked)."""
+    if not _enumerable(action.params):
+        return
+    parts = list(_parts(action))
+    if len(parts) < 2:
+        return
+    for at, part in enumerate(parts):
+        cond = _conjunction([*parts[:at], _negated(part), *parts[at + 1 :]])
+        yield Probe(Gap("guard", action.name, show_expr(part), part.loc), _somewhere(action.params, cond))
+
+
+def _parts(action: Action) -> Iterator[Expr]:
+    """The conjuncts of the `require` lines at the head of an action: those that see the state as it was."""
+    for stmt in action.body:
+        if not isinstance(stmt, Require):
+            return
+        yield from _conjuncts(stmt.cond)
+
+
+def _conjuncts(cond: Expr) -> Iterator[Expr]:
+    if isinstance(cond, Logic) and cond.op == "and":
+        for arg in cond.args:
+            yield from _conjuncts(arg)
+    elif not isinstance(cond, Const):
+        yield cond
+
+
+# --- premises ----------------------------------------------------------------------------------------
+
+
+def _premises(claim: Claim) -> Iterator[Probe]:
+    if not _enumerable(claim.params):
+        return
+    if claim.kind == "leads_to" and claim.trigger is not None:
+        found = [claim.trigger] if not isinstance(claim.trigger, Const) else []
+    elif claim.kind == "invariant" and claim.cond is not None:
+        found = list(_implications(claim.cond))
+    else:
+        found = []
+    for premise in found:
+        gap = Gap("premise", claim.name, show_expr(premise), premise.loc)
+        yield Probe(gap, _somewhere(claim.params, premise))
+
+
+def _implications(cond: Expr) -> Iterator[Expr]:
+    """The premises of what a condition says: of each conjunct, the part that has to be true for it to matter."""
+    for conjunct in _conjuncts(cond):
+        premise = _premise(conjunct)
+        if premise is not None:
+            yield premise
+
+
+def _premise(cond: Expr) -> Expr | None:
+    """`where` of an `all`, `not a` of `a or b`, the test of `b if a else True`; None if nothing is assumed."""
+    match cond:
+        case Quant(op="all"):
+            inner = _premise(cond.body)
+            parts = [part for part in (cond.where, inner) if part is not None]
+            return _exists(cond.var, cond.domain, _conjunction(parts)) if parts else None
+        case Logic(op="or", args=args) if all(map(_denies, args[:-1])):
+            inner = _premise(args[-1])
+            return _conjunction([*map(_negated, args[:-1]), *([inner] if inner is not None else [])])
+        case Cond(test=test, then=then, orelse=Const(value=True)):
+            inner = _premise(then)
+            return _conjunction([test, *([inner] if inner is not None else [])])
+        case _:
+            return None
+
+
+def _denies(cond: Expr) -> bool:
+    """`not a` and `a != b`: in front of an `or` they say when the rest has to hold; other alternatives are just that."""
+    return isinstance(cond, Unary | Binary) and cond.op in ("not", "!=")
+
+
+# --- expressions -------------------------------------------------------------------------------------
+
+
+def _enumerable(params: Sequence[Param]) -> bool:
+    return all(isinstance(p.type, BoolT | SortT | EnumT | IntT) for p in params)
+
+
+def _somewhere(params: Sequence[Param], cond: Expr) -> Expr:
+    """The condition for some choice of the parameters."""
+    for param in reversed(params):
+        cond = _exists(param.name, Domain(param.type, values_of(param.type), True, cond.loc), cond)
+    return cond
+
+
+def _exists(var: str, domain: Domain, cond: Expr) -> Expr:
+    return Quant(BoolT(), "any", var, domain, None, cond, None, cond.loc)
+
+
+def _conjunction(parts: Sequence[Expr]) -> Expr:
+    return parts[0] if len(parts) == 1 else Logic(BoolT(), "and", tuple(parts), parts[0].loc)
+
+
+def _negated(cond: Expr) -> Expr:
+    if isinstance(cond, Unary) and cond.op == "not":
+        return cond.arg
+    return Unary(BoolT(), "not", cond, cond.loc)

@@ -1,0 +1,94 @@
+"""Chooses the tier that explores, and says why if it is not the one that one would expect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from kvproto.diagnostics import KvError
+from kvproto.engine.explorer import Explorer
+from kvproto.engine.lower import Lowered
+from kvproto.engine.outcome import Options
+from kvproto.ir.nodes import System
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """An explorer; `note` says why a slower tier runs."""
+
+    explorer: Explorer
+    note: str = ""
+    workers: int = 1
+    lossy: bool = False
+
+
+def choose_tier(system: System, lowered: Lowered, options: Options) -> Chosen:
+    """The explorer for a search.  Raises KvError KV006 where there is no memory, KV022 where a tier lacks what was asked for."""
+    try:
+        # Each tier is imported when it runs: the others would only make the start slower.
+        if options.engine == "reference":
+            from kvproto.engine.reference_explorer import ReferenceExplorer
+
+            _refuse_extras(options, "the reference checker")
+            return Chosen(ReferenceExplorer(system, lowered, memory_limit=options.memory_limit))
+        if options.tier != "python":
+            from kvproto.engine.native import Unavailable, load_engine
+
+            engine = load_engine()
+            if not isinstance(engine, Unavailable):
+                return _c_explorer(lowered, options)
+            note = engine.reason
+        else:
+            note = "asked for"
+        from kvproto.engine.tier0 import PythonExplorer
+
+        _refuse_extras(options, "the Python tier")
+        return Chosen(PythonExplorer(lowered.program, memory_limit=options.memory_limit, seed=options.seed), note)
+    except MemoryError as problem:
+        raise no_room(options) from problem
+
+
+def _c_explorer(lowered: Lowered, options: Options) -> Chosen:
+    from kvproto.engine.c_explorer import CExplorer, Compile
+
+    compile_when: dict[str, Compile] = {"auto": "auto", "bytecode": "off", "compiled": "now"}
+    spill = None if options.spill is None else str(options.spill / f"kvproto-{id(lowered):x}.spill")
+    explorer = CExplorer(
+        lowered.program,
+        memory_limit=options.memory_limit,
+        seed=options.seed,
+        workers=options.workers,
+        fingerprints=options.fingerprints,
+        spill=spill,
+        compile=compile_when[options.tier],
+    )
+    return Chosen(explorer, workers=explorer.workers, lossy=explorer.lossy)
+
+
+def _refuse_extras(options: Options, tier: str) -> None:
+    """What only the C engine can do is refused elsewhere, never ignored."""
+    asked = {
+        "fingerprints": options.fingerprints,
+        "spilling to disk": options.spill is not None,
+        "checkpoints": options.checkpoint is not None or options.resume is not None,
+    }
+    for what, wanted in asked.items():
+        if wanted:
+            raise KvError(
+                "KV022",
+                f"{tier} has no {what}",
+                reason="that is part of the C engine, which does not run in this search",
+                cure="leave the option out, or let the C engine run (kvproto check says which tier runs and why)",
+            )
+
+
+def no_room(options: Options) -> KvError:
+    """The error that not even an empty search fits into memory."""
+    limit = options.memory_limit
+    return KvError(
+        "KV006",
+        "this machine has no memory left for a search"
+        if limit is None
+        else f"a memory limit of {limit} bytes leaves no room for a search",
+        reason="not even the initial states and an empty table fit",
+        cure="use a smaller scope" if limit is None else "give at least some megabytes, for example --memory-limit 64M",
+    )

@@ -1,0 +1,1 @@
+"""Promela: one process that chooses among the instances of all actions, for SPIN."""
