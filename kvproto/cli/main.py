@@ -22,6 +22,7 @@ VERBS = {
     "show": ("kvproto.cli.show", "show"),
     "replay": ("kvproto.cli.replay", "replay"),
     "explain": ("kvproto.cli.explain", "explain"),
+    "export": ("kvproto.cli.export", "export"),
 }
 """Where each verb is; it is imported when it is used."""
 

@@ -159,6 +159,17 @@ _USAGE: dict[str, Entry] = {
         "    [tool.kvproto]\n"
         '    targets = ["model.py", "sglang@patched"]',
     ),
+    "KV031": Entry(
+        "model cannot be exported",
+        "`kvproto export` writes a model for another tool, and that tool's language has no form for\n"
+        "something in it: numbers of more than 32 bits or thousands of action instances in Promela, for\n"
+        "example. The message names the line. A smaller scope, or the other format, often helps.",
+    ),
+    "KV032": Entry(
+        "tool for the benchmark is missing",
+        "`kvproto bench` compares with SPIN in the same run, and SPIN or the C compiler that it needs is\n"
+        "not installed. The message gives the command that installs it. `--no-spin` measures without.",
+    ),
 }
 
 _LANGUAGE: dict[str, Entry] = {

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
@@ -30,22 +29,6 @@ class EngineFailure(RuntimeError):
     """The program broke a rule of its language while it ran (index or divisor unchecked): a lowering bug."""
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """States as a checkpoint keeps them: from number `first` on, native byte order.
-
-    `full` are the packed words of the states from `full_from` on where `keys` are fingerprints.
-    """
-
-    first: int
-    count: int
-    keys: array[int]
-    parents: array[int]
-    actions: array[int]
-    full_from: int
-    full: array[int]
-
-
 class CExplorer:
     """Explores a program with the C engine.
 
@@ -63,6 +46,7 @@ class CExplorer:
         seed: int = 0,
         workers: int = 1,
         share_from: int = 2048,
+        numbered: bool = False,
         fingerprints: bool = False,
         spill: str | None = None,
         compile: Compile = "off",
@@ -72,16 +56,17 @@ class CExplorer:
             raise EngineUnavailable(engine.reason)
         self._library = declared(engine)
         self._words = program.words
-        self.lossy = fingerprints and program.words > 2
+        self.numbered = numbered or spill is not None
+        """Whether states can be found by content: what `edges` and `test` need."""
+        self.lossy = fingerprints and not self.numbered and program.words > 2
         """Whether fingerprints stand for states: smaller states are kept whole, which takes no more room."""
-        self._key_words = 2 if self.lossy else program.words
         self._actions = len(program.actions)
         self._claims, self._probes, self._predicates = (
             len(blocks) for blocks in (program.claims, program.probes, program.predicates)
         )
         self._faults = program.faults
         code = pack(program)
-        settings = Settings(memory_limit, seed, workers, share_from, fingerprints, spill)
+        settings = Settings(memory_limit, seed, workers, share_from, numbered, fingerprints, spill)
         self._handle: int | None = create(self._library, code, program, settings)
         if self._handle is None:
             raise MemoryError("the memory limit leaves no room for a search")
@@ -255,29 +240,23 @@ class CExplorer:
 
     # --- checkpoints ----------------------------------------------------------------------------------
 
-    def save(self, first: int, last: int) -> Piece:
-        """The states `first` up to `last`, for a checkpoint."""
-        count = last - first
-        full_from = max(first, self.expanded()) if self.lossy else last
-        keys, full = (
-            array("Q", bytes(8 * self._key_words * count)),
-            array("Q", bytes(8 * self._words * (last - full_from))),
-        )
-        parents, actions = array("I", bytes(4 * count)), array("I", bytes(4 * count))
-        addresses = [x.buffer_info()[0] for x in (keys, parents, actions)]
-        self._library.kv_save(self._handle, first, last, *addresses, full_from, full.buffer_info()[0])
-        return Piece(first, count, keys, parents, actions, full_from, full)
+    def save(self, first: int, last: int) -> tuple[array[int], array[int]]:
+        """Parents and actions of the states `first` up to `last`: enough to make them again."""
+        parents, actions = (array("I", bytes(4 * (last - first))) for _ in range(2))
+        self._library.kv_save(self._handle, first, last, parents.buffer_info()[0], actions.buffer_info()[0])
+        return parents, actions
 
-    def load(self, piece: Piece) -> bool:
-        """Append saved states; False when memory was refused.  `ValueError` if they cannot be what was saved."""
-        wanted = (piece.count * self._key_words, piece.count, piece.count)
-        if wanted != (len(piece.keys), len(piece.parents), len(piece.actions)) or piece.first != self.states():
-            raise ValueError("the states do not fit this program")
-        addresses = [x.buffer_info()[0] for x in (piece.keys, piece.parents, piece.actions)]
-        full = piece.full.buffer_info()[0]
-        status = self._library.kv_load(self._handle, piece.count, *addresses, piece.full_from, full)
+    def load(self, parents: array[int], actions: array[int]) -> bool:
+        """Make saved states again, after `start`; False when memory was refused.
+
+        `ValueError` if they cannot be what a search of this program saved.
+        """
+        if len(parents) != len(actions):
+            raise ValueError("there are not as many actions as parents")
+        addresses = parents.buffer_info()[0], actions.buffer_info()[0]
+        status = self._library.kv_load(self._handle, len(parents), *addresses)
         if status == BROKEN:
-            raise ValueError("the states contradict each other")
+            raise ValueError("a state does not follow from its parent")
         return bool(status == OK)
 
     def save_meta(self) -> array[int]:
@@ -309,8 +288,8 @@ class CExplorer:
     def _whole(self, first: int, last: int) -> None:
         if not 0 <= first <= last <= self.states():
             raise IndexError(f"no states {first} to {last}")
-        if self.lossy:
-            raise ValueError("with fingerprints the states themselves are gone")
+        if not self.numbered:
+            raise ValueError("only a numbered store keeps its states")
 
     def _split(self, states: Iterable[int]) -> Iterator[int]:
         for state in states:

@@ -31,7 +31,7 @@ class Spec(ctypes.Structure):
         *((name, ctypes.c_uint64) for name in ("predicates", "blocks", "windows", "guards", "faults")),
         *((name, ctypes.c_uint64) for name in ("terminal", "constraint")),
         *((name, ctypes.c_void_p) for name in ("code", "leaf_table", "block_entry", "window_table", "guard_table")),
-        *((name, ctypes.c_uint64) for name in ("memory_limit", "seed", "fingerprints", "workers", "share_from")),
+        *((name, ctypes.c_uint64) for name in ("memory_limit", "seed", "numbered", "fingerprints", "workers", "share_from")),
         ("spill", ctypes.c_char_p),
     ]
 
@@ -45,6 +45,9 @@ class Settings:
     workers: int = 1
     share_from: int = 2048
     """So many states of a level are worth waking the other threads."""
+    numbered: bool = False
+    """Keep every state, so that it can be asked for by number and found by content; else states of more than two
+    words are kept and smaller ones only until they are expanded."""
     fingerprints: bool = False
     """Keep 128 bits of each state instead of the state: two states may be taken for one."""
     spill: str | None = None
@@ -81,6 +84,7 @@ def create(library: Any, code: Bytecode, program: Program, settings: Settings) -
         guard_table=_address(code.guard_table),
         memory_limit=limit,
         seed=settings.seed & WORD,
+        numbered=settings.numbered or settings.spill is not None,
         fingerprints=settings.fingerprints,
         workers=max(1, settings.workers),
         share_from=settings.share_from,
@@ -118,8 +122,8 @@ def declared(engine: Engine) -> Any:
         ("kv_meta_size", u64, [pointer]),
         ("kv_save_meta", None, [pointer, pointer]),
         ("kv_load_meta", status, [pointer, pointer]),
-        ("kv_save", None, [pointer, u64, u64, pointer, pointer, pointer, u64, pointer]),
-        ("kv_load", status, [pointer, u64, pointer, pointer, pointer, u64, pointer]),
+        ("kv_save", None, [pointer, u64, u64, pointer, pointer]),
+        ("kv_load", status, [pointer, u64, pointer, pointer]),
     ):
         function = getattr(library, name)
         function.restype = result

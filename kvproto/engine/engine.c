@@ -39,11 +39,13 @@ EXPORT void kv_free(kv_engine *e)
     close_team(e);
 #endif
     for (uint64_t i = 0; i < e->chunk_count; i++)
-        free_chunk(e, &e->chunks[i]);
+        free_chunk(e, &e->chunks[i], i);
+    free_arenas(e);
+    give(e, e->spare, e->spare_room * sizeof *e->spare);
     free_tables(e);
     free_worker(&e->own);
     give(e, e->chunks, e->chunk_room * sizeof(chunk));
-    give(e, e->table, e->table_slots * sizeof(uint64_t));
+    give(e, e->table, e->table_slots * e->slot_words * sizeof(uint64_t));
     free(e->root_words);
     free(e->compiled);
     free_canon(e);
@@ -102,17 +104,16 @@ EXPORT uint32_t kv_workers(const kv_engine *e)
 /* Adds `count` initial states; known ones are dropped.  All of them come before the first kv_advance. */
 EXPORT int kv_start(kv_engine *e, const uint64_t *initial, uint64_t count)
 {
-    uint64_t key[FINGERPRINT_WORDS];
+    uint64_t key[KEY_ROOM];
     for (uint64_t i = 0; i < count; i++) {
         uint64_t *s = e->own.successors;
-        uint32_t tag;
         memcpy(s, initial + i * e->words, e->words * sizeof(uint64_t));
         if (e->canon != NULL)
             canonicalize(e, &e->own, s);
-        const uint64_t *k = key_of(e, s, key, &tag, e->words);
         if (!reserve(e, 1))
             return KV_MEMORY;
-        uint64_t state = add_state(e, s, k, tag, e->words, e->key_words);
+        uint32_t tag = key_of(e, s, key, e->words, e->kind);
+        uint64_t state = add_state(e, s, key, tag, e->words, e->kind);
         if (state == NO_STATE)
             continue;
         link_state(e, state, NO_PARENT, 0);
@@ -189,7 +190,7 @@ EXPORT uint64_t kv_path(const kv_engine *e, uint64_t state, uint64_t *root, uint
 {
     uint64_t steps = 0;
     for (;;) {
-        uint32_t parent = e->chunks[state >> e->chunk_bits].parents[offset_of(e, state)];
+        uint32_t parent = parent_of(e, state);
         if (parent == NO_PARENT)
             break;
         if (steps < room)
@@ -201,10 +202,10 @@ EXPORT uint64_t kv_path(const kv_engine *e, uint64_t state, uint64_t *root, uint
     return steps;
 }
 
-/* The packed words of a state.  With fingerprints those of expanded states are made again from their path. */
+/* The packed words of a state.  Unless the store is numbered those of expanded states are made again from their path. */
 EXPORT int kv_state(kv_engine *e, uint64_t state, uint64_t *out)
 {
-    if (e->chunks[state >> e->chunk_bits].full != NULL) {
+    if (e->chunks[state >> e->chunk_bits].words != NULL) {
         memcpy(out, state_words(e, state, e->words), e->words * sizeof(uint64_t));
         return KV_OK;
     }
@@ -258,7 +259,7 @@ EXPORT uint64_t kv_meta_size(const kv_engine *e)
 EXPORT void kv_save_meta(const kv_engine *e, uint64_t *out)
 {
     const uint64_t counters[] = {e->states, e->expanded, e->transitions, e->level,    e->level_begin, e->level_end,
-                                 e->depth,  e->outside,  e->violating,   e->deadlock, e->roots,       e->key_words};
+                                 e->depth,  e->outside,  e->violating,   e->deadlock, e->roots,       (uint64_t)e->kind};
     memcpy(out, counters, sizeof counters);
     out += 12;
     memcpy(out, e->violation, e->claims * sizeof(uint64_t));
@@ -270,7 +271,7 @@ EXPORT void kv_save_meta(const kv_engine *e, uint64_t *out)
 /* The reverse, after kv_load has brought the states back; KV_BROKEN if it does not fit them. */
 EXPORT int kv_load_meta(kv_engine *e, const uint64_t *in)
 {
-    if (in[0] != e->states || in[1] > e->states || in[10] > e->states || in[11] != e->key_words)
+    if (in[0] != e->states || in[1] > e->states || in[10] != e->roots || in[11] != (uint64_t)e->kind)
         return KV_BROKEN;
     e->expanded = in[1];
     e->transitions = in[2];
@@ -294,49 +295,39 @@ EXPORT int kv_load_meta(kv_engine *e, const uint64_t *in)
     return KV_OK;
 }
 
-/* Copies states: keys, parents and actions; and the packed words of those from number `full_from` on, with fingerprints. */
-EXPORT void kv_save(const kv_engine *e, uint64_t first, uint64_t last, uint64_t *keys, uint32_t *parents, uint32_t *actions,
-                    uint64_t full_from, uint64_t *full)
+/* Copies the links of states: with the initial states they are all that is needed to make the states again. */
+EXPORT void kv_save(const kv_engine *e, uint64_t first, uint64_t last, uint32_t *parents, uint32_t *actions)
 {
     for (uint64_t state = first; state < last; state++) {
-        memcpy(keys, state_key(e, state, e->key_words), e->key_words * sizeof(uint64_t));
-        keys += e->key_words;
-        *parents++ = e->chunks[state >> e->chunk_bits].parents[offset_of(e, state)];
+        *parents++ = parent_of(e, state);
         *actions++ = action_of(e, state);
-        if (e->key_words != e->words && state >= full_from) {
-            memcpy(full, state_words(e, state, e->words), e->words * sizeof(uint64_t));
-            full += e->words;
-        }
     }
 }
 
-/* Appends states as kv_save wrote them, without judging them again; KV_BROKEN if one is there already. */
-EXPORT int kv_load(kv_engine *e, uint64_t count, const uint64_t *keys, const uint32_t *parents, const uint32_t *actions,
-                   uint64_t full_from, const uint64_t *full)
+/*
+ * Makes states again from their links, in order, after kv_start and before kv_load_meta; they are not judged.  KV_BROKEN if
+ * the links cannot be those of a search of this program.
+ */
+EXPORT int kv_load(kv_engine *e, uint64_t count, const uint32_t *parents, const uint32_t *actions)
 {
+    uint64_t key[KEY_ROOM], *s = e->own.successors;
+    uint32_t fault;
     for (uint64_t i = 0; i < count; i++) {
+        if (parents[i] >= e->states || parents[i] < e->expanded || actions[i] >= e->actions)
+            return KV_BROKEN;
+        e->expanded = parents[i]; /* parents come in order: those before it have no more children */
+        free_expanded(e);
         if (!reserve(e, 1))
             return KV_MEMORY;
-        const uint64_t *key = keys + i * e->key_words, *s = key;
-        uint32_t tag;
-        if (e->key_words == e->words) {
-            (void)key_of(e, s, NULL, &tag, e->words);
-        } else {
-            tag = (uint32_t)(key[0] >> 32);
-            s = e->own.successors; /* whatever: these words are not needed any more, or come next */
-            if (e->states >= full_from) {
-                s = full;
-                full += e->words;
-            }
-        }
-        if (parents[i] != NO_PARENT && (parents[i] >= e->states || actions[i] >= e->actions))
+        if (run_block(e, &e->own, actions[i], state_words(e, parents[i], e->words), s, &fault) != DONE)
             return KV_BROKEN;
-        uint64_t state = add_state(e, s, key, tag, e->words, e->key_words);
+        if (e->canon != NULL)
+            canonicalize(e, &e->own, s);
+        uint32_t tag = key_of(e, s, key, e->words, e->kind);
+        uint64_t state = add_state(e, s, key, tag, e->words, e->kind);
         if (state == NO_STATE)
             return KV_BROKEN;
         link_state(e, state, parents[i], actions[i]);
-        if (parents[i] == NO_PARENT && !keep_root(e, s))
-            return KV_MEMORY;
     }
     return KV_OK;
 }

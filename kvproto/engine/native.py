@@ -21,7 +21,7 @@ from pathlib import Path
 
 from kvproto.engine.compile_c import CompileError, Compiler, build, compilers, library_suffix, source_hash
 
-ABI = 2
+ABI = 3
 """The `KV_ABI` of engine.c that `c_explorer.py` is written for."""
 
 SWITCH = "KVPROTO_NATIVE"

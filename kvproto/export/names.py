@@ -14,7 +14,7 @@ class Names:
 
     def fresh(self, wanted: str) -> str:
         """`wanted`, made legal, with a number behind it if it is taken."""
-        base = re.sub(r"\W", "_", wanted, flags=re.ASCII).strip("_") or "x"
+        base = re.sub(r"\W", "_", wanted, flags=re.ASCII).lstrip("_") or "x"
         if base[0].isdigit():
             base = f"n{base}"
         name, number = base, 1

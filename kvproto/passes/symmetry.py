@@ -20,8 +20,9 @@ depth, the quantifier as it was written fails.  And if no element of s fails, no
 search of one state an orbit under `strict` meets an error of the model exactly if the search of all states does, at
 the same depth; `concretize` gives the run that leads to it.  The argument needs x in the first place for one
 quantifier only: two quantifiers over one sort, one inside of the other and both able to fail, make the sort
-asymmetric.  Errors of the model are all alike in this (any of them ends a search); assertions are not, and what they
-need is in the rule for loops.
+asymmetric; and so does one in a `sometimes` claim, which is not asked any more once it has been true.  Errors of the
+model are all alike in this (any of them ends a search); assertions are not, and what they need is in the rule for
+loops.
 
 **Claims about runs** (`eventually`, ...) may speak of single elements along a whole cycle, which a graph of
 representatives does not show: with one of them selected no sort is symmetric.
@@ -222,7 +223,7 @@ class _Check:
                 yield from self.action(action)
         for claim in claims:
             if claim.cond is not None:
-                yield from self.expr(claim.cond)
+                yield from self.expr(claim.cond, asked=claim.kind == "sometimes")
         if system.constraint is not None:
             yield from self.expr(system.constraint)
 
@@ -264,7 +265,7 @@ class _Check:
         return any(sort.name == self.sort.name for sort in sorts_in(kind))
 
     def expr(self, expr: Expr, asked: bool = False) -> Iterator[Offence]:
-        """Offences of an expression; `asked` says that it stands in an `any` or `all` over the sort."""
+        """Offences of an expression; `asked`: another `any` or `all` decides already whose turn comes first."""
         match expr:
             case Const():
                 yield from self.const(expr)
@@ -317,7 +318,7 @@ class _Check:
         elif expr.op not in ("any", "all", "sum", "min", "max", "set", "first"):
             yield expr.loc, f"it is not known what {expr.op} does with elements of {self.sort}"
         elif expr.op in ("any", "all") and asked and _can_stop_short(expr):
-            yield expr.loc, f"which pair of elements of {self.sort} is looked at first decides whether this fails"
+            yield expr.loc, f"which elements of {self.sort} are looked at first decides whether this fails"
 
     def one_other(self, expr: Quant) -> bool:
         """`next(q for q in Process if q != p)` of two elements: there is no choice."""

@@ -203,8 +203,7 @@ def one_in_the_lock(s):
 def inside_is_counted(s):
     """The last one has to know that it is the last."""
     return s.inside == sum(
-        s.at[p]
-        in (At.LOOKING_IN, At.OPENING_IN, At.UNLOCKING_IN, At.WAITING_IN, At.LOCKING_OUT, At.COUNTING_OUT)
+        s.at[p] in (At.LOOKING_IN, At.OPENING_IN, At.UNLOCKING_IN, At.WAITING_IN, At.LOCKING_OUT, At.COUNTING_OUT)
         for p in Process
     )
 

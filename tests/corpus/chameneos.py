@@ -10,9 +10,7 @@ from kvproto.lang import Array, Int, Machine, Model, Opt, Record, Sort, action, 
 
 SOURCE = "github.com/tlaplus/Examples: specifications/Chameneos/Chameneos.cfg"
 EXPECTED = [
-    Expect(
-        states=34534, depth=13, generated=104697, transitions=104616, verdicts={"everybody_counted": "holds"}
-    )
+    Expect(states=34534, depth=13, generated=104697, transitions=104616, verdicts={"everybody_counted": "holds"})
 ]
 
 MEETINGS = 4

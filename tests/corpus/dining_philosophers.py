@@ -9,7 +9,20 @@ from enum import Enum, auto
 
 from expectations import Expect
 
-from kvproto.lang import Array, Bool, Int, Machine, Model, Record, action, always_eventually, init, invariant, require, weak
+from kvproto.lang import (
+    Array,
+    Bool,
+    Int,
+    Machine,
+    Model,
+    Record,
+    action,
+    always_eventually,
+    init,
+    invariant,
+    require,
+    weak,
+)
 
 SOURCE = "github.com/tlaplus/Examples: specifications/DiningPhilosophers/DiningPhilosophers.cfg"
 EXPECTED = [

@@ -68,10 +68,7 @@ def pass_on(s, n: Node):
 def one_token(s):
     """All nodes before some node agree with node 0, and all from there on are one step behind."""
     return any(
-        all(
-            s.count[n] == (s.count[0] if int(n) < edge else (s.count[0] + VALUES - 1) % VALUES)
-            for n in Node
-        )
+        all(s.count[n] == (s.count[0] if int(n) < edge else (s.count[0] + VALUES - 1) % VALUES) for n in Node)
         for edge in range(len(Node) + 1)
     )
 

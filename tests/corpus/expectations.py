@@ -29,5 +29,5 @@ class Expect:
     slow: bool = False
 
     def __str__(self) -> str:
-        """The setting as a part of a test's name."""
-        return "-".join(name for name in (self.preset, self.scope) if name) or "only"
+        """The setting as the end of a test's name."""
+        return "".join(f"-{name}" for name in (self.preset, self.scope) if name)

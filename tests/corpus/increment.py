@@ -11,7 +11,9 @@ from kvproto.lang import Array, Int, Machine, Model, Record, Sort, action, invar
 SOURCE = "github.com/stateright/stateright: examples/increment.rs (2 threads)"
 EXPECTED = [
     # All states are counted, as its documentation does; the program stops at the first violation, with 10.
-    Expect(states=13, depth=5, transitions=14, orbits=8, verdicts={"nothing_lost": "violated"}, steps={"nothing_lost": 4})
+    Expect(
+        states=13, depth=5, transitions=14, orbits=8, verdicts={"nothing_lost": "violated"}, steps={"nothing_lost": 4}
+    )
 ]
 
 THREADS = 2

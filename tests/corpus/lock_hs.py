@@ -125,6 +125,4 @@ def turn_is_petersons(s):
     return all(s.turn != p for p in Process if has_lock(s, p) and s.left < 2)
 
 
-model = Model(
-    "lock_hs", "the abstract lock with history and stuttering", state=State, parts=[__name__], deadlock=True
-)
+model = Model("lock_hs", "the abstract lock with history and stuttering", state=State, parts=[__name__], deadlock=True)

@@ -76,6 +76,4 @@ def set_before_looking(s):
     return all(p in s.cells for p in range(PROCESSES) if s.at[p] != At.SET)
 
 
-model = Model(
-    "simple", "set your own, look at your neighbour's", state=State, parts=[__name__], terminal=all_done
-)
+model = Model("simple", "set your own, look at your neighbour's", state=State, parts=[__name__], terminal=all_done)

@@ -98,6 +98,9 @@ def set_before_looking(s):
 
 
 model = Model(
-    "simple_regular", "set your own, look at your neighbour's, both slowly", state=State, parts=[__name__],
+    "simple_regular",
+    "set your own, look at your neighbour's, both slowly",
+    state=State,
+    parts=[__name__],
     terminal=all_done,
 )

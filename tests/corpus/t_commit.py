@@ -58,9 +58,7 @@ def abort(s, m: Manager):
 def consistent(s):
     """That is what a transaction is for."""
     return not any(
-        s.status[one] == Status.ABORTED and s.status[other] == Status.COMMITTED
-        for one in Manager
-        for other in Manager
+        s.status[one] == Status.ABORTED and s.status[other] == Status.COMMITTED for one in Manager for other in Manager
     )
 
 

@@ -20,7 +20,7 @@ EXPECTED = [
     Expect(scope="3", states=288, depth=11, generated=1146, transitions=1145, orbits=80, verdicts=HOLDS),
     # Stateright prints 665 with symmetry: its representatives are not unique.
     Expect(scope="5", states=8832, depth=17, generated=58146, transitions=58145, orbits=314, verdicts=HOLDS),
-    Expect(scope="6", states=50816, depth=20, verdicts=HOLDS),
+    Expect(scope="6", states=50816, depth=20, orbits=553, verdicts=HOLDS),
 ]
 
 Manager = Sort("Manager", doc="resource managers that take part in the transaction")
@@ -111,9 +111,7 @@ def obey_abort(s, m: Manager):
 def consistent(s):
     """That is what a transaction is for."""
     return not any(
-        s.status[one] == Status.ABORTED and s.status[other] == Status.COMMITTED
-        for one in Manager
-        for other in Manager
+        s.status[one] == Status.ABORTED and s.status[other] == Status.COMMITTED for one in Manager for other in Manager
     )
 
 

@@ -140,7 +140,9 @@ def drawings(draw: st.DrawFn, most: int = 7) -> Drawing:
     arcs: dict[str, list[tuple[int, ...]]] = {}
     for number in range(draw(st.integers(1, 4))):
         plain = draw(st.booleans())
-        keys = draw(st.lists(states if plain else st.tuples(st.integers(0, 1), states), unique=True, max_size=2 * count))
+        keys = draw(
+            st.lists(states if plain else st.tuples(st.integers(0, 1), states), unique=True, max_size=2 * count)
+        )
         arcs[f"a{number}"] = [((key,) if plain else key) + (draw(states),) for key in keys]  # type: ignore[operator]
     arcs = {name: arc for name, arc in arcs.items() if arc} or {"a0": [(0, 0)]}
     return Drawing(
@@ -153,7 +155,9 @@ def drawings(draw: st.DrawFn, most: int = 7) -> Drawing:
     )
 
 
-def _fairness(arcs: Mapping[str, Sequence[tuple[int, ...]]]) -> st.SearchStrategy[tuple[str, tuple[str, ...], tuple[str, ...]]]:
+def _fairness(
+    arcs: Mapping[str, Sequence[tuple[int, ...]]],
+) -> st.SearchStrategy[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     kinds = st.sampled_from(["weak", "strong"])
     with_parameter = [name for name, arc in arcs.items() if len(arc[0]) == 3]
     together = st.tuples(kinds, _some(list(arcs)), st.just(()))

@@ -59,7 +59,7 @@ def explorer_of(system: System, program: Lowered, tier: str) -> Explorer | None:
     if tier == "reference":
         return ReferenceExplorer(system, program)
     try:
-        return PythonExplorer(program.program) if tier == "Python" else CExplorer(program.program)
+        return PythonExplorer(program.program) if tier == "Python" else CExplorer(program.program, numbered=True)
     except EngineUnavailable:
         return None
 

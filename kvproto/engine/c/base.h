@@ -18,7 +18,7 @@
 #endif
 
 /* Raised whenever an exported function, a structure or the meaning of the bytecode changes. */
-#define KV_ABI 2
+#define KV_ABI 3
 #ifndef KV_SOURCE_HASH
 #define KV_SOURCE_HASH "unknown"
 #endif
@@ -44,8 +44,8 @@
 #endif
 
 enum { BATCH = 16, EVENTS = 512, WINDOW_BITS = 8 };
-enum { FIRST_SLOTS = 1024, DOUBLING_SLOTS = 1 << 18, CHUNK_BYTES = 1 << 20, MAX_CHUNK_BITS = 16 };
-enum { FINGERPRINT_WORDS = 2, MAX_WORKERS = 64 };
+enum { FIRST_SLOTS = 1024, DOUBLING_SLOTS = 1 << 18, CHUNK_BYTES = 1 << 20, MAX_CHUNK_BITS = 16, FIRST_CHUNKS = 2 };
+enum { KEY_ROOM = 2, MAX_WORKERS = 64 };
 
 #define NO_STATE UINT64_MAX
 #define NO_PARENT UINT32_MAX

@@ -41,7 +41,7 @@ typedef struct {
     const uint32_t *block_entry;
     const uint32_t *window_table; /* word, shift, bits */
     const guard *guard_table;
-    uint64_t memory_limit, seed, fingerprints, workers, share_from;
+    uint64_t memory_limit, seed, numbered, fingerprints, workers, share_from;
     const char *spill; /* an open file's path to put states into when memory is short, or NULL */
 } kv_spec;
 
@@ -68,17 +68,25 @@ typedef struct {
 } fault_hit;
 
 /*
- * A run of states: what is compared (packed words, or fingerprints), then parents, then the actions that led here.
- * `full` are the packed words: the same as `keys`, or with fingerprints a block that is given back once its
- * states are expanded.
+ * A run of states: packed words, parents, and the actions that led here.  In a numbered store the words are kept in front of
+ * the parents; else they are a block of their own, which serves again once all its states are expanded.
  */
 typedef struct {
-    uint64_t *keys, *full;
+    uint64_t *words;
+    void *block;
     uint32_t *parents;
     uint16_t *short_actions; /* one of the two is used, depending on the number of actions */
     uint32_t *long_actions;
     uint64_t mapped; /* bytes, if the block lies in the spill file */
+    int piece;       /* whether the block is part of an arena */
 } chunk;
+
+/* Memory that chunks are cut from. */
+typedef struct arena {
+    char *block, *aligned;
+    uint64_t mapped, used;
+    struct arena *next;
+} arena;
 
 /* What one thread needs to expand states. */
 typedef struct {
@@ -91,13 +99,22 @@ typedef struct {
     source sources[BATCH];
 } worker;
 
+/*
+ * What a slot of the table holds.
+ *  NUMBERED: 32 bits of hash and the number of a state, whose words are in the store.  Small, and the number of any state can
+ *            be found; but most look-ups go on to the store.
+ *  WHOLE:    the words of a state of one or two words, and nothing else to look at.  Words of expanded states are dropped.
+ *  PRINTS:   127 bits of fingerprint instead: lossy.
+ */
+typedef enum { NUMBERED, WHOLE, PRINTS } store_kind;
+
 struct team;
 
 struct canon;
 
 typedef struct kv_engine {
     /* the program */
-    uint32_t words, key_words, registers, leaves, actions, claims, probes, predicates, blocks, windows, faults, set_words;
+    uint32_t words, registers, leaves, actions, claims, probes, predicates, blocks, windows, faults, set_words;
     uint32_t terminal, constraint;
     slot *code;
     uint64_t code_bytes;
@@ -111,10 +128,17 @@ typedef struct kv_engine {
     chunk *chunks;
     uint64_t chunk_count, chunk_room, states, roots, freed_chunks;
     uint64_t *root_words;
+    uint64_t **spare; /* blocks of words of expanded states, for new ones */
+    uint64_t spare_count, spare_room;
+    arena *arenas;
     uint32_t chunk_bits;
     int spill_file;
     uint64_t spilled;
     /* table */
+    store_kind kind;
+    uint32_t slot_words;
+    uint64_t present[2];  /* a bit that no state has and every key in a slot, */
+    uint32_t claim_word; /* and the word it is in: never 0 in a slot that is taken */
     uint64_t *table;
     uint64_t table_slots, table_limit, seed;
     /* search */

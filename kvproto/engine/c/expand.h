@@ -13,7 +13,7 @@ static int fill_worker(const kv_engine *e, worker *w)
     w->candidates = calloc((size_t)e->set_words + 1, sizeof(uint64_t));
     w->canonical = calloc((size_t)canonical_scratch(e) + 1, sizeof(uint64_t));
     w->successors = calloc((size_t)w->event_room * e->words + 1, sizeof(uint64_t));
-    w->keys = calloc((size_t)w->event_room * FINGERPRINT_WORDS, sizeof(uint64_t));
+    w->keys = calloc((size_t)w->event_room * KEY_ROOM, sizeof(uint64_t));
     w->events = calloc(w->event_room, sizeof(event));
     return w->registers != NULL && w->candidates != NULL && w->canonical != NULL && w->successors != NULL
            && w->keys != NULL && w->events != NULL;
@@ -41,18 +41,9 @@ INLINE void find_candidates(const kv_engine *e, worker *w, const uint64_t *s)
     }
 }
 
-/* Turns the successor in `out` into its representative, and answers its key and hash. */
-INLINE uint32_t finish_successor(const kv_engine *e, worker *w, uint64_t *out, uint64_t *key, uint32_t words)
-{
-    uint32_t tag;
-    if (e->canon != NULL)
-        canonicalize(e, w, out);
-    (void)key_of(e, out, key, &tag, words);
-    return tag;
-}
-
 /* Appends the successors and faults of `s` to the batch; answers how many events there are then, NO_ACTION if broken. */
-INLINE uint32_t expand(const kv_engine *e, worker *w, const uint64_t *s, uint32_t used, uint32_t words)
+INLINE uint32_t expand(const kv_engine *e, worker *w, const uint64_t *s, uint32_t used, uint32_t words,
+                       store_kind kind)
 {
     find_candidates(e, w, s);
     for (uint32_t i = 0; i < e->set_words; i++)
@@ -64,8 +55,10 @@ INLINE uint32_t expand(const kv_engine *e, worker *w, const uint64_t *s, uint32_
             case NOT_ENABLED:
                 break;
             case DONE:
-                next->tag = finish_successor(e, w, out, w->keys + (uint64_t)used * FINGERPRINT_WORDS, words);
-                PREFETCH(&e->table[home(next->tag, e->table_slots)]);
+                if (e->canon != NULL)
+                    canonicalize(e, w, out);
+                next->tag = key_of(e, out, w->keys + (uint64_t)used * KEY_ROOM, words, kind);
+                PREFETCH(e->table + home(next->tag, e->table_slots) * e->slot_words);
                 next->action = action;
                 used++;
                 break;
@@ -118,7 +111,8 @@ static uint32_t judge_constraint(const kv_engine *e, worker *w, const uint64_t *
 }
 
 /* All that follows from one state: what `expand` finds, or the end of a run.  Answers like `expand`. */
-INLINE uint32_t expand_state(const kv_engine *e, worker *w, const uint64_t *s, source *at, uint32_t used, uint32_t words)
+INLINE uint32_t expand_state(const kv_engine *e, worker *w, const uint64_t *s, source *at, uint32_t used, uint32_t words,
+                             store_kind kind)
 {
     uint32_t before = used;
     at->deadlock = at->outside = 0;
@@ -127,33 +121,27 @@ INLINE uint32_t expand_state(const kv_engine *e, worker *w, const uint64_t *s, s
         if (at->outside || used == NO_ACTION)
             return used;
     }
-    used = expand(e, w, s, used, words);
+    used = expand(e, w, s, used, words, kind);
     if (used == before && e->terminal != NO_BLOCK)
         used = end_of_run(e, w, s, at, used);
     return used;
 }
 
 /* Expands up to `wanted` states from number `first` into the batch, as far as there is room; answers how many, or NO_ACTION. */
-INLINE uint32_t generate(const kv_engine *e, worker *w, uint64_t first, uint64_t wanted, uint32_t words, uint32_t key_words)
+INLINE uint32_t generate(const kv_engine *e, worker *w, uint64_t first, uint64_t wanted, uint32_t words, store_kind kind)
 {
     uint32_t count = 0, used = 0;
     while (count < wanted && count < BATCH && used + e->actions < w->event_room) {
         const uint64_t *s = state_words(e, first + count, words);
         source *at = &w->sources[count++];
-        used = expand_state(e, w, s, at, used, words);
+        used = expand_state(e, w, s, at, used, words, kind);
         if (UNLIKELY(used == NO_ACTION))
             return NO_ACTION;
         at->end = used;
     }
-    for (uint32_t i = 0; i < used; i++)
-        if (!(w->events[i].action & FAULTED))
-            w->events[i].like = find_like(e, w->events[i].tag, key_words);
+    if (kind == NUMBERED)
+        for (uint32_t i = 0; i < used; i++)
+            if (!(w->events[i].action & FAULTED))
+                w->events[i].like = find_like(e, w->events[i].tag, words);
     return count;
-}
-
-/* The key of successor k of a batch. */
-INLINE const uint64_t *successor_key(const worker *w, uint32_t k, uint32_t words, uint32_t key_words, int exact)
-{
-    (void)key_words;
-    return exact ? w->successors + (uint64_t)k * words : w->keys + (uint64_t)k * FINGERPRINT_WORDS;
 }

@@ -1,6 +1,6 @@
 /* Memory, counted against the limit. */
 
-enum { HUGE_BYTES = 1 << 20, RELEASE_BYTES = 4 << 20 };
+enum { HUGE_BYTES = 1 << 20, RELEASE_BYTES = 4 << 20, ARENA_BYTES = 64 << 20, ARENA_ALIGN = 2 << 20 };
 
 static int within_limit(const kv_engine *e, uint64_t bytes)
 {
@@ -31,6 +31,44 @@ static void unmap_block(void *p, uint64_t bytes)
     (void)bytes;
     free(p);
 #endif
+}
+
+/*
+ * A zeroed piece of an arena within the limit, or NULL.  Pieces follow each other in memory that is aligned for huge pages,
+ * which a piece by itself would be too small for.  They are given back all together.
+ */
+static void *take_piece(kv_engine *e, uint64_t bytes)
+{
+    if (!within_limit(e, bytes))
+        return NULL;
+    arena *last = e->arenas;
+    if (last == NULL || last->used + bytes > ARENA_BYTES) {
+        uint64_t mapped = ARENA_BYTES + ARENA_ALIGN;
+        char *p = map_block(mapped);
+        arena *fresh = p == NULL ? NULL : malloc(sizeof *fresh);
+        if (fresh == NULL) {
+            if (p != NULL)
+                unmap_block(p, mapped);
+            return NULL;
+        }
+        uint64_t skip = (ARENA_ALIGN - ((uintptr_t)p & (ARENA_ALIGN - 1))) & (ARENA_ALIGN - 1);
+        *fresh = (arena){p, p + skip, mapped, 0, last};
+        e->arenas = last = fresh;
+    }
+    void *piece = last->aligned + last->used;
+    last->used += bytes;
+    e->held += bytes;
+    return piece;
+}
+
+static void free_arenas(kv_engine *e)
+{
+    while (e->arenas != NULL) {
+        arena *next = e->arenas->next;
+        unmap_block(e->arenas->block, e->arenas->mapped);
+        free(e->arenas);
+        e->arenas = next;
+    }
 }
 
 /* Zeroed memory within the limit, or NULL; `give` takes it back, with the same number of bytes. */

@@ -4,9 +4,9 @@
  * A round takes the next few thousand states of a level through three steps, with all threads at the same step:
  *  1. Expand.  Threads take runs of states from a counter and write successors that the table does not know into buffers of
  *     their own.  The table is only read.
- *  2. Enter.  Each thread enters the successors whose hash falls into its part of the table, in order, under provisional
- *     numbers; so of equal successors the first one stays.  Parts meet only where a probe runs past the end of one, hence
- *     compare-and-swap.
+ *  2. Enter.  Each thread enters the successors whose hash falls into its part of the table, in order, so of equal
+ *     successors the first one stays (in a numbered store under a provisional number).  Parts meet only where a probe runs
+ *     past the end of one, hence compare-and-swap.
  *  3. Settle.  What stayed is numbered in order; threads copy it into the store, link it and judge it.
  * What is "the first" of something (violation, fault, deadlock) is decided by the order of events, not by who was faster.
  */
@@ -88,17 +88,16 @@ static int member_room(const kv_engine *e, member *m, uint64_t more)
     if (m->found_count + more <= m->found_room)
         return 1;
     uint64_t room = 2 * (m->found_count + more);
-    int exact = e->key_words == e->words;
     finding *found = realloc(m->found, (size_t)room * sizeof *found);
     if (found != NULL)
         m->found = found;
     uint64_t *words = realloc(m->words, (size_t)room * e->words * sizeof *words);
     if (words != NULL)
         m->words = words;
-    uint64_t *keys = exact ? NULL : realloc(m->keys, (size_t)room * FINGERPRINT_WORDS * sizeof *keys);
+    uint64_t *keys = e->kind == NUMBERED ? NULL : realloc(m->keys, (size_t)room * KEY_ROOM * sizeof *keys);
     if (keys != NULL)
         m->keys = keys;
-    if (found == NULL || words == NULL || (!exact && keys == NULL))
+    if (found == NULL || words == NULL || (e->kind != NUMBERED && keys == NULL))
         return 0;
     m->found_room = room;
     return 1;
@@ -118,8 +117,28 @@ static uint64_t moment_of(uint64_t source, uint32_t action)
     return source << 32 | action;
 }
 
-INLINE void keep_events(const kv_engine *e, member *m, uint64_t from, uint32_t count, uint32_t words, uint32_t key_words,
-                        int exact)
+/* Keeps successor k of a batch unless the table knows it. */
+INLINE void keep_successor(const kv_engine *e, member *m, uint64_t source, uint32_t k, uint32_t words, store_kind kind)
+{
+    const worker *w = &m->scratch;
+    const event *next = &w->events[k];
+    const uint64_t *s = w->successors + (uint64_t)k * words, *key = w->keys + (uint64_t)k * KEY_ROOM;
+    m->transitions++;
+    m->fired[next->action]++;
+    if (kind == NUMBERED) {
+        if (next->like != 0 && LIKELY(same_words(state_words(e, next->like - 1, words), s, words)))
+            return;
+    } else if (knows_key(e->table, e->table_slots, key, next->tag, kind == PRINTS ? 2 : words)) {
+        return;
+    }
+    m->found[m->found_count] = (finding){(uint32_t)source, next->tag, next->action, 0, 0};
+    memcpy(m->words + m->found_count * words, s, words * sizeof(uint64_t));
+    if (kind != NUMBERED)
+        memcpy(m->keys + m->found_count * KEY_ROOM, key, KEY_ROOM * sizeof(uint64_t));
+    m->found_count++;
+}
+
+INLINE void keep_events(const kv_engine *e, member *m, uint64_t from, uint32_t count, uint32_t words, store_kind kind)
 {
     const worker *w = &m->scratch;
     uint32_t k = 0;
@@ -128,21 +147,10 @@ INLINE void keep_events(const kv_engine *e, member *m, uint64_t from, uint32_t c
         uint64_t number = from + i, state = m->team->first + number;
         for (; k < at->end; k++) {
             const event *next = &w->events[k];
-            if (next->action & FAULTED) {
-                int64_t action = next->action == NO_ACTION ? -1 : (int64_t)(next->action & ~FAULTED);
-                note_fault(e, m, next->tag, moment_of(number, next->action & ~FAULTED), state, action);
-                continue;
-            }
-            m->transitions++;
-            m->fired[next->action]++;
-            const uint64_t *key = successor_key(w, k, words, key_words, exact);
-            if (next->like != 0 && LIKELY(same_key(state_key(e, next->like - 1, key_words), key, key_words)))
-                continue;
-            m->found[m->found_count] = (finding){(uint32_t)number, next->tag, next->action, 0, 0};
-            memcpy(m->words + m->found_count * words, w->successors + (uint64_t)k * words, words * sizeof(uint64_t));
-            if (!exact)
-                memcpy(m->keys + m->found_count * FINGERPRINT_WORDS, key, FINGERPRINT_WORDS * sizeof(uint64_t));
-            m->found_count++;
+            if (next->action & FAULTED)
+                note_fault(e, m, next->tag, moment_of(number, next->action & ~FAULTED), state, fault_action(next));
+            else
+                keep_successor(e, m, number, k, words, kind);
         }
         if (at->deadlock && state < m->deadlock)
             m->deadlock = state;
@@ -153,7 +161,7 @@ INLINE void keep_events(const kv_engine *e, member *m, uint64_t from, uint32_t c
     }
 }
 
-INLINE void expand_runs(team *t, member *m, uint32_t words, uint32_t key_words, int exact)
+INLINE void expand_runs(team *t, member *m, uint32_t words, store_kind kind)
 {
     const kv_engine *e = t->e;
     for (;;) {
@@ -169,12 +177,12 @@ INLINE void expand_runs(team *t, member *m, uint32_t words, uint32_t key_words, 
                 m->full = 1;
                 return;
             }
-            uint32_t count = generate(e, &m->scratch, t->first + from, end - from, words, key_words);
+            uint32_t count = generate(e, &m->scratch, t->first + from, end - from, words, kind);
             if (count == NO_ACTION) {
                 m->broken = 1;
                 return;
             }
-            keep_events(e, m, from, count, words, key_words, exact);
+            keep_events(e, m, from, count, words, kind);
             from += count;
         }
         at->end = (uint32_t)m->found_count;
@@ -183,13 +191,8 @@ INLINE void expand_runs(team *t, member *m, uint32_t words, uint32_t key_words, 
 
 /* ----------------------------------------------------------------------------------------- 2. enter */
 
-INLINE const uint64_t *found_key(const kv_engine *e, const member *m, uint64_t at)
-{
-    return e->key_words == e->words ? m->words + at * e->words : m->keys + at * FINGERPRINT_WORDS;
-}
-
-/* The key of finding number `g` of the round. */
-static const uint64_t *key_of_finding(const team *t, uint64_t g)
+/* The words of finding number `g` of the round. */
+static const uint64_t *words_of_finding(const team *t, uint64_t g)
 {
     uint64_t low = 0, high = t->runs;
     while (high - low > 1) {
@@ -200,42 +203,69 @@ static const uint64_t *key_of_finding(const team *t, uint64_t g)
             high = middle;
     }
     const run_of_states *run = &t->table_of_runs[low];
-    return found_key(t->e, &t->members[run->owner], run->begin + (g - run->first));
+    return t->members[run->owner].words + (run->begin + (g - run->first)) * t->e->words;
 }
 
-/* Enters a finding under a provisional number, unless an equal one is there; order within a hash decides. */
-static void enter(team *t, finding *f, const uint64_t *key, uint64_t g)
+/* In a numbered store: enters a finding under a provisional number, unless an equal one is there. */
+static void enter_finding(team *t, finding *f, const uint64_t *s, uint64_t g)
 {
     kv_engine *e = t->e;
-    uint64_t mine = (uint64_t)f->tag << 32 | (e->states + g + 1);
-    uint64_t at = home(f->tag, e->table_slots);
-    for (;;) {
+    uint64_t mine = (uint64_t)f->tag << 32 | (e->states + g + 1), at = home(f->tag, e->table_slots);
+    for (;; at = at + 1 == e->table_slots ? 0 : at + 1) {
         uint64_t entry = __atomic_load_n(&e->table[at], __ATOMIC_RELAXED);
         if (entry == 0 && __atomic_compare_exchange_n(&e->table[at], &entry, mine, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
             f->fresh = 1;
             f->slot = at;
             return;
         }
-        if ((uint32_t)(entry >> 32) == f->tag) {
-            uint64_t number = (uint32_t)entry - 1;
-            const uint64_t *other =
-                number < e->states ? state_key(e, number, e->key_words) : key_of_finding(t, number - e->states);
-            if (same_key(other, key, e->key_words))
-                return;
+        if ((uint32_t)(entry >> 32) != f->tag)
+            continue;
+        uint64_t number = (uint32_t)entry - 1;
+        const uint64_t *other =
+            number < e->states ? state_words(e, number, e->words) : words_of_finding(t, number - e->states);
+        if (same_words(other, s, e->words))
+            return;
+    }
+}
+
+/*
+ * Else: enters the key of a finding, unless the table knows it.  Several threads may want the same empty slot, where the part of
+ * one runs over into the part of the next; so a slot is claimed by its first word, and its second word is waited for.
+ */
+static void enter_finding_key(team *t, finding *f, const uint64_t *key)
+{
+    kv_engine *e = t->e;
+    uint32_t width = e->slot_words;
+    uint64_t claim = width == 1 ? key[0] : key[e->claim_word], other = width == 1 ? 0 : key[1 - e->claim_word];
+    for (uint64_t at = home(f->tag, e->table_slots);; at = at + 1 == e->table_slots ? 0 : at + 1) {
+        uint64_t *slot = e->table + at * width, *first = slot + (width == 1 ? 0 : e->claim_word);
+        uint64_t seen = __atomic_load_n(first, __ATOMIC_ACQUIRE);
+        if (seen == 0 && __atomic_compare_exchange_n(first, &seen, claim, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+            if (width == 2)
+                __atomic_store_n(slot + 1 - e->claim_word, other, __ATOMIC_RELEASE);
+            f->fresh = 1;
+            return;
         }
-        at = at + 1 == e->table_slots ? 0 : at + 1;
+        /* Equal keys have equal hashes and so the same thread: a slot that is half written is never equal. */
+        if (seen == claim && (width == 1 || __atomic_load_n(slot + 1 - e->claim_word, __ATOMIC_ACQUIRE) == other))
+            return;
     }
 }
 
 static void enter_share(team *t, member *m)
 {
+    const kv_engine *e = t->e;
     for (uint64_t run = 0; run < t->runs; run++) {
         const run_of_states *at = &t->table_of_runs[run];
         member *owner = &t->members[at->owner];
         for (uint32_t k = at->begin; k < at->end; k++) {
             finding *f = &owner->found[k];
-            if (((uint64_t)f->tag * t->count) >> 32 == m->number)
-                enter(t, f, found_key(t->e, owner, k), at->first + (k - at->begin));
+            if (((uint64_t)f->tag * t->count) >> 32 != m->number)
+                continue;
+            if (e->kind == NUMBERED)
+                enter_finding(t, f, owner->words + (uint64_t)k * e->words, at->first + (k - at->begin));
+            else
+                enter_finding_key(t, f, owner->keys + (uint64_t)k * KEY_ROOM);
         }
     }
 }
@@ -286,8 +316,9 @@ static void settle_runs(team *t, member *m)
             if (!f->fresh)
                 continue;
             const uint64_t *s = owner->words + (uint64_t)k * e->words;
-            e->table[f->slot] = (uint64_t)f->tag << 32 | (state + 1);
-            put_state(e, state, s, found_key(e, owner, k), e->words, e->key_words);
+            if (e->kind == NUMBERED)
+                e->table[f->slot] = (uint64_t)f->tag << 32 | (state + 1);
+            put_words(e, state, s, e->words);
             link_state(e, state, (uint32_t)(t->first + f->source), f->action);
             judge_finding(e, m, state, s, moment_of(f->source, f->action));
             state++;
@@ -302,14 +333,14 @@ static void do_step(team *t, member *m)
     kv_engine *e = t->e;
     switch (t->step) {
     case STEP_EXPAND:
-        if (e->key_words != e->words)
-            expand_runs(t, m, e->words, FINGERPRINT_WORDS, 0);
+        if (e->kind == PRINTS)
+            expand_runs(t, m, e->words, PRINTS);
+        else if (e->kind == NUMBERED)
+            expand_runs(t, m, e->words, NUMBERED);
         else if (e->words == 1)
-            expand_runs(t, m, 1, 1, 1);
-        else if (e->words == 2)
-            expand_runs(t, m, 2, 2, 1);
+            expand_runs(t, m, 1, WHOLE);
         else
-            expand_runs(t, m, e->words, e->words, 1);
+            expand_runs(t, m, 2, WHOLE);
         break;
     case STEP_ENTER:
         enter_share(t, m);

@@ -15,6 +15,12 @@ static void hit_fault(kv_engine *e, uint32_t fault, uint64_t state, int64_t acti
         e->fault_table[fault] = (fault_hit){state, action};
 }
 
+/* The action of a fault event, -1 if it was a predicate that went wrong. */
+INLINE int64_t fault_action(const event *met)
+{
+    return met->action == NO_ACTION ? -1 : (int64_t)(met->action & ~FAULTED);
+}
+
 /* Evaluates the claims and the open probes on a new state. */
 static void judge(kv_engine *e, uint64_t state, const uint64_t *s)
 {
@@ -47,8 +53,24 @@ static void judge(kv_engine *e, uint64_t state, const uint64_t *s)
     e->open_count = kept;
 }
 
+/* Takes one successor of the state under expansion into the store, if it is new. */
+INLINE void settle_successor(kv_engine *e, const worker *w, uint32_t k, uint32_t words, store_kind kind)
+{
+    const event *next = &w->events[k];
+    const uint64_t *s = w->successors + (uint64_t)k * words;
+    e->transitions++;
+    e->fired[next->action]++;
+    if (kind == NUMBERED && next->like != 0 && LIKELY(same_words(state_words(e, next->like - 1, words), s, words)))
+        return;
+    uint64_t state = add_state(e, s, w->keys + (uint64_t)k * KEY_ROOM, next->tag, words, kind);
+    if (state == NO_STATE)
+        return;
+    link_state(e, state, (uint32_t)e->expanded, next->action);
+    judge(e, state, s);
+}
+
 /* Takes the batch into the store, in order.  Stops before the first source for which there is no memory. */
-INLINE int settle(kv_engine *e, worker *w, uint32_t count, uint32_t words, uint32_t key_words, int exact)
+INLINE int settle(kv_engine *e, worker *w, uint32_t count, uint32_t words, store_kind kind)
 {
     uint32_t k = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -57,22 +79,10 @@ INLINE int settle(kv_engine *e, worker *w, uint32_t count, uint32_t words, uint3
             return KV_MEMORY;
         for (; k < from->end; k++) {
             const event *next = &w->events[k];
-            if (next->action & FAULTED) {
-                int64_t action = next->action == NO_ACTION ? -1 : (int64_t)(next->action & ~FAULTED);
-                hit_fault(e, next->tag, e->expanded, action);
-                continue;
-            }
-            e->transitions++;
-            e->fired[next->action]++;
-            const uint64_t *key = successor_key(w, k, words, key_words, exact);
-            if (next->like != 0 && LIKELY(same_key(state_key(e, next->like - 1, key_words), key, key_words)))
-                continue;
-            const uint64_t *s = w->successors + (uint64_t)k * words;
-            uint64_t state = add_state(e, s, key, next->tag, words, key_words);
-            if (state == NO_STATE)
-                continue;
-            link_state(e, state, (uint32_t)e->expanded, next->action);
-            judge(e, state, s);
+            if (next->action & FAULTED)
+                hit_fault(e, next->tag, e->expanded, fault_action(next));
+            else
+                settle_successor(e, w, k, words, kind);
         }
         if (from->deadlock && e->deadlock == NO_STATE)
             e->deadlock = e->expanded;
@@ -85,15 +95,15 @@ INLINE int settle(kv_engine *e, worker *w, uint32_t count, uint32_t words, uint3
     return KV_OK;
 }
 
-INLINE int advance(kv_engine *e, uint64_t wanted, uint32_t words, uint32_t key_words, int exact)
+INLINE int advance(kv_engine *e, uint64_t wanted, uint32_t words, store_kind kind)
 {
     while (wanted > 0 && !e->broken) {
-        uint32_t count = generate(e, &e->own, e->expanded, wanted, words, key_words);
+        uint32_t count = generate(e, &e->own, e->expanded, wanted, words, kind);
         if (count == NO_ACTION) {
             e->broken = 1;
             break;
         }
-        int status = settle(e, &e->own, count, words, key_words, exact);
+        int status = settle(e, &e->own, count, words, kind);
         if (status != KV_OK)
             return status;
         wanted -= count;
@@ -102,21 +112,23 @@ INLINE int advance(kv_engine *e, uint64_t wanted, uint32_t words, uint32_t key_w
     return e->broken ? KV_BROKEN : KV_OK;
 }
 
-/* A copy of `advance` for each of the usual widths, where loops over words melt away. */
+/* A copy of `advance` for each of the usual kinds and widths, where loops over words melt away. */
 static int advance_any(kv_engine *e, uint64_t wanted)
 {
-    if (e->key_words != e->words)
-        return advance(e, wanted, e->words, FINGERPRINT_WORDS, 0);
+    if (e->kind == PRINTS)
+        return advance(e, wanted, e->words, PRINTS);
+    if (e->kind == WHOLE)
+        return e->words == 1 ? advance(e, wanted, 1, WHOLE) : advance(e, wanted, 2, WHOLE);
     switch (e->words) {
     case 1:
-        return advance(e, wanted, 1, 1, 1);
+        return advance(e, wanted, 1, NUMBERED);
     case 2:
-        return advance(e, wanted, 2, 2, 1);
+        return advance(e, wanted, 2, NUMBERED);
     case 3:
-        return advance(e, wanted, 3, 3, 1);
+        return advance(e, wanted, 3, NUMBERED);
     case 4:
-        return advance(e, wanted, 4, 4, 1);
+        return advance(e, wanted, 4, NUMBERED);
     default:
-        return advance(e, wanted, e->words, e->words, 1);
+        return advance(e, wanted, e->words, NUMBERED);
     }
 }

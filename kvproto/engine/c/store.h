@@ -1,8 +1,8 @@
 /*
  * The store: states by number, and the hash table that finds them.
  *
- * A slot of the table is 32 hash bits and a state number.  The slot position is those hash bits scaled to the table size,
- * so a bigger table has the same order and growing streams through both.
+ * The position of a slot is 32 bits of hash scaled to the table size, so a bigger table has the same order and growing
+ * streams through both.  Slots of the three kinds are described at `store_kind`.
  */
 
 INLINE uint32_t hash_state(const uint64_t *s, uint32_t words, uint64_t seed)
@@ -32,19 +32,36 @@ static void fingerprint(const uint64_t *s, uint32_t words, uint64_t seed, uint64
         b = mix((b + s[w]) * 0x9e3779b97f4a7c15u + w);
     }
     out[0] = mix(a + (b << 1));
-    out[1] = mix(b ^ (a >> 1));
+    out[1] = mix(b ^ (a >> 1)) | 1;
 }
 
-/* What the table compares for a state (the state itself, or its fingerprint in `room`), and its hash. */
-INLINE const uint64_t *key_of(const kv_engine *e, const uint64_t *s, uint64_t *room, uint32_t *tag, uint32_t words)
+/* The hash of a state; for WHOLE and PRINTS also what a slot holds for it, in `key`. */
+INLINE uint32_t key_of(const kv_engine *e, const uint64_t *s, uint64_t *key, uint32_t words, store_kind kind)
 {
-    if (e->key_words == e->words) {
-        *tag = hash_state(s, words, e->seed);
-        return s;
+    if (kind == PRINTS) {
+        fingerprint(s, words, e->seed, key);
+        return (uint32_t)(key[0] >> 32);
     }
-    fingerprint(s, words, e->seed, room);
-    *tag = (uint32_t)(room[0] >> 32);
-    return room;
+    if (kind == WHOLE)
+        for (uint32_t w = 0; w < words; w++)
+            key[w] = s[w] | e->present[w];
+    return hash_state(s, words, e->seed);
+}
+
+/* The hash of what is in a slot. */
+INLINE uint32_t slot_tag(const kv_engine *e, const uint64_t *slot)
+{
+    uint64_t s[2];
+    switch (e->kind) {
+    case NUMBERED:
+        return (uint32_t)(slot[0] >> 32);
+    case PRINTS:
+        return (uint32_t)(slot[0] >> 32);
+    default:
+        for (uint32_t w = 0; w < e->words; w++)
+            s[w] = slot[w] & ~e->present[w];
+        return hash_state(s, e->words, e->seed);
+    }
 }
 
 INLINE uint64_t home(uint32_t tag, uint64_t slots)
@@ -57,18 +74,13 @@ INLINE uint64_t offset_of(const kv_engine *e, uint64_t state)
     return state & (((uint64_t)1 << e->chunk_bits) - 1);
 }
 
-INLINE uint64_t *state_key(const kv_engine *e, uint64_t state, uint32_t key_words)
-{
-    return e->chunks[state >> e->chunk_bits].keys + offset_of(e, state) * key_words;
-}
-
-/* The packed words of a state; with fingerprints only of one that is not expanded yet. */
+/* The packed words of a state; unless the store is numbered only of one that is not expanded yet. */
 INLINE uint64_t *state_words(const kv_engine *e, uint64_t state, uint32_t words)
 {
-    return e->chunks[state >> e->chunk_bits].full + offset_of(e, state) * words;
+    return e->chunks[state >> e->chunk_bits].words + offset_of(e, state) * words;
 }
 
-INLINE int same_key(const uint64_t *x, const uint64_t *y, uint32_t words)
+INLINE int same_words(const uint64_t *x, const uint64_t *y, uint32_t words)
 {
     uint64_t difference = 0;
     for (uint32_t w = 0; w < words; w++)
@@ -76,92 +88,148 @@ INLINE int same_key(const uint64_t *x, const uint64_t *y, uint32_t words)
     return difference == 0;
 }
 
+INLINE int empty_slot(const uint64_t *slot, uint32_t slot_words)
+{
+    return slot_words == 1 ? slot[0] == 0 : (slot[0] | slot[1]) == 0;
+}
+
 static uint64_t action_bytes(const kv_engine *e)
 {
     return e->actions < UINT16_MAX ? sizeof(uint16_t) : sizeof(uint32_t);
 }
 
-static uint64_t chunk_bytes(const kv_engine *e)
-{
-    uint64_t bytes = (e->key_words * sizeof(uint64_t) + sizeof(uint32_t) + action_bytes(e)) << e->chunk_bits;
-    return (bytes + 0xffff) & ~(uint64_t)0xffff; /* whole pages, so that a chunk may lie in a file */
-}
+/* ---------------------------------------------------------------------------------------------- chunks */
 
-static uint64_t full_bytes(const kv_engine *e)
+static uint64_t words_bytes(const kv_engine *e)
 {
     return ((uint64_t)e->words * sizeof(uint64_t)) << e->chunk_bits;
 }
 
-/* Room for one more entry in the list of chunks. */
-static int grow_chunk_list(kv_engine *e)
+static uint64_t chunk_bytes(const kv_engine *e)
 {
-    if (e->chunk_count < e->chunk_room)
-        return 1;
-    uint64_t room = e->chunk_room == 0 ? 16 : e->chunk_room * 2;
-    chunk *bigger = take(e, room, sizeof(chunk));
+    uint64_t bytes = (sizeof(uint32_t) + action_bytes(e)) << e->chunk_bits;
+    if (e->kind == NUMBERED)
+        bytes += words_bytes(e);
+    return (bytes + 0xffff) & ~(uint64_t)0xffff; /* whole pages, so that a chunk may lie in a file */
+}
+
+/* An array of pointers or chunks with room for one more, or NULL. */
+static void *grow_list(kv_engine *e, void *list, uint64_t count, uint64_t *room, uint64_t size)
+{
+    if (count < *room)
+        return list;
+    uint64_t wanted = *room == 0 ? 16 : *room * 2;
+    void *bigger = take(e, wanted, size);
     if (bigger == NULL)
+        return NULL;
+    if (count != 0)
+        memcpy(bigger, list, (size_t)(count * size));
+    give(e, list, *room * size);
+    *room = wanted;
+    return bigger;
+}
+
+/* A block for the words of a chunk: one that serves again, or a new one. */
+static uint64_t *take_words(kv_engine *e)
+{
+    if (e->spare_count > 0)
+        return e->spare[--e->spare_count];
+    return e->chunk_count >= FIRST_CHUNKS && words_bytes(e) <= ARENA_BYTES / 8 ? take_piece(e, words_bytes(e))
+                                                                                  : take(e, words_bytes(e), 1);
+}
+
+/* Gives the words of chunk `number` back, or keeps them to serve again; 0 if there is no memory to keep them. */
+static int drop_words(kv_engine *e, uint64_t *words, uint64_t number)
+{
+    if (words == NULL)
+        return 1;
+    if (number < FIRST_CHUNKS || words_bytes(e) > ARENA_BYTES / 8) {
+        give(e, words, words_bytes(e));
+        return 1;
+    }
+    uint64_t **list = grow_list(e, e->spare, e->spare_count, &e->spare_room, sizeof *list);
+    if (list == NULL)
         return 0;
-    if (e->chunk_count != 0)
-        memcpy(bigger, e->chunks, e->chunk_count * sizeof(chunk));
-    give(e, e->chunks, e->chunk_room * sizeof(chunk));
-    e->chunks = bigger;
-    e->chunk_room = room;
+    e->spare = list;
+    e->spare[e->spare_count++] = words;
     return 1;
 }
 
 static int add_chunk(kv_engine *e)
 {
-    if (!grow_chunk_list(e))
+    chunk *list = grow_list(e, e->chunks, e->chunk_count, &e->chunk_room, sizeof(chunk));
+    if (list == NULL)
         return 0;
-    uint64_t states = (uint64_t)1 << e->chunk_bits, bytes = chunk_bytes(e), mapped = 0;
-    uint64_t *block = take(e, bytes, 1);
-    if (block == NULL) {
-        block = take_spilled(e, bytes);
-        mapped = bytes;
+    e->chunks = list;
+    chunk *c = &e->chunks[e->chunk_count];
+    uint64_t bytes = chunk_bytes(e);
+    *c = (chunk){0};
+    if (e->kind != NUMBERED && (c->words = take_words(e)) == NULL)
+        return 0;
+    /* Small searches do without arenas: touching a huge page costs more than they take. */
+    c->piece = e->chunk_count >= FIRST_CHUNKS && bytes <= ARENA_BYTES / 8;
+    c->block = c->piece ? take_piece(e, bytes) : take(e, bytes, 1);
+    if (c->block == NULL) {
+        c->piece = 0;
+        c->mapped = bytes;
+        c->block = take_spilled(e, bytes);
     }
-    if (block == NULL)
-        return 0;
-    uint64_t *full = e->key_words == e->words ? block : take(e, full_bytes(e), 1);
-    if (full == NULL) {
-        if (mapped == 0)
-            give(e, block, bytes);
-        else
-            unmap_block(block, bytes);
+    if (c->block == NULL) {
+        drop_words(e, c->words, e->chunk_count);
         return 0;
     }
-    chunk *c = &e->chunks[e->chunk_count++];
-    c->keys = block;
-    c->full = full;
-    c->parents = (uint32_t *)(block + states * e->key_words);
-    c->long_actions = c->parents + states;
+    e->chunk_count++;
+    char *links = c->block;
+    if (e->kind == NUMBERED) {
+        c->words = c->block;
+        links += words_bytes(e);
+    }
+    c->parents = (uint32_t *)links;
+    c->long_actions = c->parents + ((uint64_t)1 << e->chunk_bits);
     c->short_actions = (uint16_t *)c->long_actions;
-    c->mapped = mapped;
     return 1;
 }
 
-/* With fingerprints the words of expanded states are of no more use. */
+static void free_chunk(kv_engine *e, chunk *c, uint64_t number)
+{
+    int own_words = e->kind != NUMBERED && c->words != NULL;
+    if (own_words && (number < FIRST_CHUNKS || words_bytes(e) > ARENA_BYTES / 8))
+        give(e, c->words, words_bytes(e));
+    if (c->block == NULL)
+        return;
+    if (c->mapped != 0)
+        unmap_block(c->block, c->mapped);
+    else if (!c->piece)
+        give(e, c->block, chunk_bytes(e));
+}
+
+/* Unless the store is numbered the words of expanded states are of no more use. */
 static void free_expanded(kv_engine *e)
 {
-    if (e->key_words == e->words)
+    if (e->kind == NUMBERED)
         return;
     for (; e->freed_chunks < e->expanded >> e->chunk_bits; e->freed_chunks++) {
-        give(e, e->chunks[e->freed_chunks].full, full_bytes(e));
-        e->chunks[e->freed_chunks].full = NULL;
+        chunk *c = &e->chunks[e->freed_chunks];
+        if (!drop_words(e, c->words, e->freed_chunks))
+            return; /* later, when there is memory */
+        c->words = NULL;
     }
 }
 
+/* ----------------------------------------------------------------------------------------------- table */
+
 /* Gives pages of the old table back while it is read, so that the peak is the new table and not both. */
-static uint64_t release_behind(uint64_t *table, uint64_t slots, uint64_t done, uint64_t released)
+static uint64_t release_behind(uint64_t *table, uint64_t bytes, uint64_t done, uint64_t released)
 {
 #if KV_POSIX && defined(MADV_DONTNEED)
-    uint64_t bytes = done * sizeof(uint64_t) & ~(uint64_t)(RELEASE_BYTES - 1);
-    if (slots * sizeof(uint64_t) >= 2 * (uint64_t)RELEASE_BYTES && bytes > released) {
-        (void)madvise((char *)table + released, (size_t)(bytes - released), MADV_DONTNEED);
-        return bytes;
+    done &= ~(uint64_t)(RELEASE_BYTES - 1);
+    if (bytes >= 2 * (uint64_t)RELEASE_BYTES && done > released) {
+        (void)madvise((char *)table + released, (size_t)(done - released), MADV_DONTNEED);
+        return done;
     }
 #else
     (void)table;
-    (void)slots;
+    (void)bytes;
     (void)done;
 #endif
     return released;
@@ -170,22 +238,24 @@ static uint64_t release_behind(uint64_t *table, uint64_t slots, uint64_t done, u
 /* Moves the table to a bigger one.  Both are in hash order, so this is two streams, not random access. */
 static int grow_table(kv_engine *e, uint64_t slots)
 {
-    uint64_t old_bytes = e->table_slots * sizeof(uint64_t), released = 0;
+    uint64_t width = e->slot_words, slot_bytes = width * sizeof(uint64_t);
+    uint64_t old_bytes = e->table_slots * slot_bytes, released = 0;
     e->held -= old_bytes; /* it goes as the new one comes: see release_behind */
-    uint64_t *bigger = take(e, slots, sizeof(uint64_t));
+    uint64_t *bigger = take(e, slots, slot_bytes);
     e->held += old_bytes;
     if (bigger == NULL)
         return 0;
     for (uint64_t i = 0; i < e->table_slots; i++) {
-        if (i % (RELEASE_BYTES / sizeof(uint64_t)) == 0)
-            released = release_behind(e->table, e->table_slots, i, released);
-        uint64_t entry = e->table[i];
-        if (entry == 0)
+        if (i % 4096 == 0)
+            released = release_behind(e->table, old_bytes, i * slot_bytes, released);
+        const uint64_t *from = e->table + i * width;
+        if (empty_slot(from, e->slot_words))
             continue;
-        uint64_t at = home((uint32_t)(entry >> 32), slots);
-        while (bigger[at] != 0)
+        uint64_t at = home(slot_tag(e, from), slots);
+        while (!empty_slot(bigger + at * width, e->slot_words))
             at = at + 1 == slots ? 0 : at + 1;
-        bigger[at] = entry;
+        for (uint32_t w = 0; w < width; w++)
+            bigger[at * width + w] = from[w];
     }
     give(e, e->table, old_bytes);
     e->table = bigger;
@@ -211,53 +281,84 @@ static int reserve(kv_engine *e, uint64_t more)
     return grow_table(e, slots);
 }
 
-/* Writes a state under its number; the table knows of it already. */
-INLINE void put_state(kv_engine *e, uint64_t state, const uint64_t *s, const uint64_t *key, uint32_t words,
-                      uint32_t key_words)
+INLINE void put_words(kv_engine *e, uint64_t state, const uint64_t *s, uint32_t words)
 {
-    uint64_t *to = state_key(e, state, key_words);
-    for (uint32_t w = 0; w < key_words; w++)
-        to[w] = key[w];
-    if (key_words != words || key != s) {
-        to = state_words(e, state, words);
-        for (uint32_t w = 0; w < words; w++)
-            to[w] = s[w];
+    uint64_t *to = state_words(e, state, words);
+    for (uint32_t w = 0; w < words; w++)
+        to[w] = s[w];
+}
+
+/* Whether the table gets this key now (1) or knows it already (0). */
+INLINE int enter_key(uint64_t *table, uint64_t slots, const uint64_t *key, uint32_t tag, uint32_t width)
+{
+    for (uint64_t at = home(tag, slots);; at = at + 1 == slots ? 0 : at + 1) {
+        uint64_t *slot = table + at * width;
+        if (same_words(slot, key, width))
+            return 0;
+        if (empty_slot(slot, width)) {
+            for (uint32_t w = 0; w < width; w++)
+                slot[w] = key[w];
+            return 1;
+        }
+    }
+}
+
+/* Whether the table knows this key. */
+INLINE int knows_key(const uint64_t *table, uint64_t slots, const uint64_t *key, uint32_t tag, uint32_t width)
+{
+    for (uint64_t at = home(tag, slots);; at = at + 1 == slots ? 0 : at + 1) {
+        const uint64_t *slot = table + at * width;
+        if (same_words(slot, key, width))
+            return 1;
+        if (empty_slot(slot, width))
+            return 0;
+    }
+}
+
+/* In a numbered store: the same with the number that the state would get. */
+INLINE int enter_number(kv_engine *e, const uint64_t *s, uint32_t tag, uint64_t number, uint32_t words)
+{
+    for (uint64_t at = home(tag, e->table_slots);; at = at + 1 == e->table_slots ? 0 : at + 1) {
+        uint64_t entry = e->table[at];
+        if (entry == 0) {
+            e->table[at] = (uint64_t)tag << 32 | (number + 1);
+            return 1;
+        }
+        if ((uint32_t)(entry >> 32) == tag && LIKELY(same_words(state_words(e, (uint32_t)entry - 1, words), s, words)))
+            return 0;
     }
 }
 
 /* Adds a state unless it is known; room was reserved.  Answers its number if it is new, else NO_STATE. */
 INLINE uint64_t add_state(kv_engine *e, const uint64_t *s, const uint64_t *key, uint32_t tag, uint32_t words,
-                          uint32_t key_words)
+                          store_kind kind)
 {
-    uint64_t at = home(tag, e->table_slots);
-    for (uint64_t entry; (entry = e->table[at]) != 0; at = at + 1 == e->table_slots ? 0 : at + 1)
-        if ((uint32_t)(entry >> 32) == tag
-            && LIKELY(same_key(state_key(e, (uint32_t)entry - 1, key_words), key, key_words)))
-            return NO_STATE;
-    uint64_t state = e->states++;
-    e->table[at] = (uint64_t)tag << 32 | (state + 1);
-    put_state(e, state, s, key, words, key_words);
-    return state;
+    int fresh = kind == NUMBERED ? enter_number(e, s, tag, e->states, words)
+                                 : enter_key(e->table, e->table_slots, key, tag, kind == PRINTS ? 2 : words);
+    if (!fresh)
+        return NO_STATE;
+    put_words(e, e->states, s, words);
+    return e->states++;
 }
 
-/* The stored state that `tag` probably stands for, plus 1, on its way into the cache; or 0. */
-INLINE uint32_t find_like(const kv_engine *e, uint32_t tag, uint32_t key_words)
+/* In a numbered store: the stored state that `tag` probably stands for, plus 1, on its way into the cache; or 0. */
+INLINE uint32_t find_like(const kv_engine *e, uint32_t tag, uint32_t words)
 {
     uint64_t at = home(tag, e->table_slots);
     for (uint64_t entry; (entry = e->table[at]) != 0; at = at + 1 == e->table_slots ? 0 : at + 1)
         if ((uint32_t)(entry >> 32) == tag) {
-            PREFETCH(state_key(e, (uint32_t)entry - 1, key_words));
+            PREFETCH(state_words(e, (uint32_t)entry - 1, words));
             return (uint32_t)entry;
         }
     return 0;
 }
 
-/* The number of a state that is in the store, or NO_STATE. */
-static uint64_t lookup(const kv_engine *e, const uint64_t *key, uint32_t tag)
+/* In a numbered store: the number of a state, or NO_STATE. */
+static uint64_t lookup(const kv_engine *e, const uint64_t *s, uint32_t tag)
 {
     uint64_t at = home(tag, e->table_slots);
     for (uint64_t entry; (entry = e->table[at]) != 0; at = at + 1 == e->table_slots ? 0 : at + 1)
-        if ((uint32_t)(entry >> 32) == tag && same_key(state_key(e, (uint32_t)entry - 1, e->key_words), key, e->key_words))
+        if ((uint32_t)(entry >> 32) == tag && same_words(state_words(e, (uint32_t)entry - 1, e->words), s, e->words))
             return (uint32_t)entry - 1;
     return NO_STATE;
 }
@@ -272,4 +373,16 @@ INLINE void link_state(kv_engine *e, uint64_t state, uint32_t parent, uint32_t a
         c->short_actions[offset] = (uint16_t)action;
     else
         c->long_actions[offset] = action;
+}
+
+static uint32_t parent_of(const kv_engine *e, uint64_t state)
+{
+    return e->chunks[state >> e->chunk_bits].parents[offset_of(e, state)];
+}
+
+static uint32_t action_of(const kv_engine *e, uint64_t state)
+{
+    const chunk *c = &e->chunks[state >> e->chunk_bits];
+    uint64_t offset = offset_of(e, state);
+    return action_bytes(e) == sizeof(uint16_t) ? c->short_actions[offset] : c->long_actions[offset];
 }

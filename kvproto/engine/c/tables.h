@@ -47,10 +47,40 @@ static int fill_guards(kv_engine *e, const kv_spec *spec)
     return 1;
 }
 
+/*
+ * How states are stored.  Whole states need a bit in the slot that tells them from nothing: one that no leaf uses.
+ */
+static void choose_store(kv_engine *e, const kv_spec *spec)
+{
+    e->kind = NUMBERED;
+    e->slot_words = 1;
+    if (spec->numbered)
+        return;
+    if (e->words > KEY_ROOM) {
+        if (spec->fingerprints) {
+            e->kind = PRINTS;
+            e->slot_words = KEY_ROOM;
+            e->claim_word = 1; /* the fingerprint has its lowest bit set there */
+        }
+        return;
+    }
+    uint64_t used[KEY_ROOM] = {0, 0};
+    for (uint64_t i = 0; i < spec->leaves; i++)
+        used[spec->leaf_table[i].word] |= spec->leaf_table[i].mask << spec->leaf_table[i].shift;
+    for (uint32_t w = 0; w < e->words; w++)
+        if (used[w] != UINT64_MAX) {
+            e->kind = WHOLE;
+            e->slot_words = e->words;
+            e->claim_word = w;
+            e->present[w] = ~used[w] & (used[w] + 1);
+            return;
+        }
+}
+
 static void fill_sizes(kv_engine *e, const kv_spec *spec)
 {
     e->words = (uint32_t)spec->words;
-    e->key_words = spec->fingerprints && e->words > FINGERPRINT_WORDS ? FINGERPRINT_WORDS : e->words;
+    choose_store(e, spec);
     e->registers = (uint32_t)spec->registers;
     e->leaves = (uint32_t)spec->leaves;
     e->actions = (uint32_t)spec->actions;
@@ -117,16 +147,6 @@ static void free_tables(kv_engine *e)
     give(e, e->window_table, e->windows * sizeof(window));
 }
 
-static void free_chunk(kv_engine *e, chunk *c)
-{
-    if (c->full != c->keys)
-        give(e, c->full, full_bytes(e));
-    if (c->mapped != 0)
-        unmap_block(c->keys, c->mapped);
-    else
-        give(e, c->keys, chunk_bytes(e));
-}
-
 /* Opens the file that takes states when memory is short; it loses its name at once, so nothing is left behind. */
 static int open_spill(kv_engine *e, const char *path)
 {
@@ -142,18 +162,11 @@ static int open_spill(kv_engine *e, const char *path)
 #endif
 }
 
-static uint32_t action_of(const kv_engine *e, uint64_t state)
-{
-    const chunk *c = &e->chunks[state >> e->chunk_bits];
-    uint64_t offset = offset_of(e, state);
-    return action_bytes(e) == sizeof(uint16_t) ? c->short_actions[offset] : c->long_actions[offset];
-}
-
-/* With fingerprints the words of initial states are kept: from them every other state can be made again. */
+/* Unless the store is numbered the words of initial states are kept: from them every other state can be made again. */
 static int keep_root(kv_engine *e, const uint64_t *s)
 {
     uint64_t number = e->roots++;
-    if (e->key_words == e->words)
+    if (e->kind == NUMBERED)
         return 1;
     if ((number & (number + 1)) == 0) { /* 0, 1, 3, 7, ...: full */
         uint64_t *more = realloc(e->root_words, (size_t)(2 * number + 1) * e->words * sizeof *more);
@@ -170,7 +183,7 @@ static int remake_state(kv_engine *e, uint64_t state, uint64_t *out)
 {
     uint64_t steps = 0, at = state;
     uint32_t parent, fault;
-    while ((parent = e->chunks[at >> e->chunk_bits].parents[offset_of(e, at)]) != NO_PARENT) {
+    while ((parent = parent_of(e, at)) != NO_PARENT) {
         steps++;
         at = parent;
     }
@@ -182,7 +195,7 @@ static int remake_state(kv_engine *e, uint64_t state, uint64_t *out)
         at = state;
         for (uint64_t i = steps; i > 0; i--) {
             path[i - 1] = action_of(e, at);
-            at = e->chunks[at >> e->chunk_bits].parents[offset_of(e, at)];
+            at = parent_of(e, at);
         }
         for (uint64_t i = 0; i < steps && status == KV_OK; i++) {
             if (run_block(e, &e->own, path[i], out, after, &fault) != DONE)
@@ -203,7 +216,7 @@ static uint64_t edges_of(kv_engine *e, uint64_t state, uint32_t *actions, uint32
     worker *w = &e->own;
     source at;
     uint64_t count = 0;
-    uint32_t used = expand_state(e, w, state_words(e, state, e->words), &at, 0, e->words);
+    uint32_t used = expand_state(e, w, state_words(e, state, e->words), &at, 0, e->words, NUMBERED);
     if (used == NO_ACTION)
         e->broken = 1;
     else

@@ -128,7 +128,7 @@ class Budget:
     """What a check may use: bytes, all told (None: no limit), and a question that names a reason to stop."""
 
     memory: int | None = None
-    stop: Callable[[], str] = str
+    stop: Callable[[], str] = lambda: ""
 
     def look(self, held: int) -> None:
         """Raise Unfinished where there is a reason to stop, or if that many bytes are too many."""

@@ -9,6 +9,7 @@ from itertools import pairwise
 from kvproto.engine.evaluate import Args, Fault, Machine, State, choices
 from kvproto.engine.liveness.fairness import Group, Instance, all_instances, groups
 from kvproto.engine.liveness.predicates import fixed
+from kvproto.engine.starting import call
 from kvproto.ir.nodes import Action, Claim, Expr, System
 
 
@@ -73,17 +74,22 @@ class _Steps:
     def __init__(self, system: System) -> None:
         self.machine = Machine(system)
         self.instances = all_instances(system)
+        self.known: dict[tuple[State, int], State | None] = {}
 
     def after(self, state: State, number: int) -> State | None:
         """The different state to which an instance leads; None if there is none."""
-        action, args = self.instances[number]
+        if (state, number) not in self.known:
+            after = self._executed(state, *self.instances[number])
+            self.known[state, number] = None if after == state else after
+        return self.known[state, number]
+
+    def _executed(self, state: State, action: Action, args: Args) -> State | None:
         try:
-            after = self.machine.step(action.params, action.body, state, args)
+            return self.machine.step(action.params, action.body, state, args)
         except Fault as fault:
             if not fault.claim:
                 raise
             return None  # a failing assertion is no step
-        return None if after == state else after
 
     def enabled(self, group: Group, state: State) -> bool:
         """Whether a step of the group can happen."""
@@ -106,7 +112,7 @@ def _executed(system: System, lasso: Lasso) -> Iterator[State]:
     for instance, args in lasso.steps:
         after = _step(machine, actions[instance.name], args, state)
         if after is None or after == state:
-            raise NotConfirmed(f"{instance.name}{args} is no step in the reference checker")
+            raise NotConfirmed(f"{call(instance, args)} is no step in the reference checker")
         state = after
         yield _inside(machine, state)
 
@@ -115,7 +121,7 @@ def _step(machine: Machine, action: Action, args: Args, state: State) -> State |
     try:
         return machine.step(action.params, action.body, state, args)
     except Fault as fault:
-        raise NotConfirmed(f"{action.name}{args} fails in the reference checker: {fault.message}") from None
+        raise NotConfirmed(f"{call(action, args)} fails in the reference checker: {fault.message}") from None
 
 
 def _inside(machine: Machine, state: State) -> State:
@@ -176,5 +182,9 @@ def _why(model: _Steps, group: Group, cycle: list[State], lasso: Lasso) -> str:
             return f"{group.name} happens again and again (step {number})."
     enabled = [model.enabled(group, state) for state in cycle]
     if not any(enabled):
-        return f"{group.name} can not happen any more after step {lasso.loop}."
-    return f"{group.name} is only weakly fair, and can not happen after step {lasso.loop + enabled.index(False)}."
+        return f"{group.name} is not possible any more{_after(lasso.loop)}."
+    return f"{group.name} is only weakly fair, and not possible{_after(lasso.loop + enabled.index(False))}."
+
+
+def _after(steps: int) -> str:
+    return f" after step {steps}" if steps else " in the initial state"

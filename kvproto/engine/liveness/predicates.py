@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kvproto.engine.evaluate import Args, choices
@@ -11,12 +11,16 @@ from kvproto.ir.nodes import LIVENESS, Claim, Const, Expr, Let, System
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A claim with its parameters fixed, and which predicates (by number) it is made of."""
+    """A claim with its parameters fixed; `trigger` is that of `leads_to`."""
 
     claim: Claim
     args: Args
-    goal: int
-    trigger: int | None = None
+    goal: Expr
+    trigger: Expr | None
+
+    def conditions(self) -> list[Expr]:
+        """The predicates that it is made of."""
+        return [self.goal] if self.trigger is None else [self.goal, self.trigger]
 
 
 def fixed(claim: Claim, cond: Expr, args: Args) -> Expr:
@@ -26,32 +30,24 @@ def fixed(claim: Claim, cond: Expr, args: Args) -> Expr:
     return cond
 
 
-def plan(claims: Iterable[Claim]) -> tuple[list[Choice], list[Expr]]:
-    """Every choice of every claim about runs, in order, and the predicates that they need."""
-    found: list[Choice] = []
-    needed: list[Expr] = []
-    for claim in claims:
-        for args in choices(claim.params) if claim.kind in LIVENESS else ():
-            parts = list(conditions(claim, args))
-            trigger = len(needed) + 1 if len(parts) > 1 else None
-            found.append(Choice(claim, args, len(needed), trigger))
-            needed += parts
-    return found, needed
+def plan(claims: Iterable[Claim]) -> list[Choice]:
+    """Every choice of every claim about runs, in order."""
+    return [_choice(c, args) for c in claims if c.kind in LIVENESS for args in choices(c.params)]
+
+
+def _choice(claim: Claim, args: Args) -> Choice:
+    assert claim.cond is not None, f"{claim.name} has no goal"
+    trigger = None if claim.trigger is None else fixed(claim, claim.trigger, args)
+    assert (trigger is not None) == (claim.kind == "leads_to"), f"{claim.name} and its trigger"
+    return Choice(claim, args, fixed(claim, claim.cond, args), trigger)
 
 
 def predicates(system: System, claims: Iterable[Claim]) -> list[Expr]:
-    """The predicates that `check` wants to test on every state, in the order of their numbers.
+    """The predicates that `check` wants to test on every state, each once; none without claims about runs.
 
-    The last one is the state constraint, if there is one.  Empty without claims about runs.
+    The state constraint is among them, if there is one.
     """
-    needed = plan(claims)[1]
-    return [*needed, system.constraint] if needed and system.constraint is not None else needed
-
-
-def conditions(claim: Claim, args: Args) -> Iterator[Expr]:
-    """The goal with parameters fixed, and for `leads_to` the trigger."""
-    assert claim.cond is not None, f"{claim.name} has no goal"
-    yield fixed(claim, claim.cond, args)
-    if claim.kind == "leads_to":
-        assert claim.trigger is not None, f"{claim.name} has no trigger"
-        yield fixed(claim, claim.trigger, args)
+    needed = [condition for choice in plan(claims) for condition in choice.conditions()]
+    if needed and system.constraint is not None:
+        needed.append(system.constraint)
+    return list(dict.fromkeys(needed))

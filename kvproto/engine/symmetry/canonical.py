@@ -27,11 +27,8 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from kvproto.engine.layout import Layout
-from kvproto.engine.symmetry.plan import Group, Kind, Moved, plan
+from kvproto.engine.symmetry.plan import MAX_TRIALS, Group, Kind, Moved, plan
 from kvproto.ir.types import RecordT, SortT
-
-MAX_TRIALS: Final = 512
-"""States that step 3 makes at most for one state."""
 
 WORD: Final = (1 << 64) - 1
 GOLD: Final = 0x9E3779B97F4A7C15

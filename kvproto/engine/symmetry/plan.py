@@ -30,6 +30,9 @@ from kvproto.ir.types import LeafT, OptT, Path, RecordT, SetT, SortT, Type, leaf
 KEY_BITS = 64
 """A key is one machine word."""
 
+MAX_TRIALS = 512
+"""States that are tried at most to put the elements of one state in order; see `canonical`."""
+
 VERSION = 1
 """Of the packed form, which `canon_new` checks."""
 
@@ -124,7 +127,7 @@ class Plan:
     def packed(self) -> array[int]:
         """The tables as numbers, for `canon_new` of canon.h, which reads them in this order."""
         numbers = [VERSION, self.words, len(self.leaves), len(self.moved), len(self.groups), self.elements]
-        numbers += [sum(len(m.steps) for m in self.moved)]
+        numbers += [sum(len(m.steps) for m in self.moved), MAX_TRIALS]
         for leaf in self.leaves:
             numbers += [leaf.word, leaf.shift, leaf.bits]
         for m in self.moved:

@@ -13,7 +13,7 @@ from kvproto.export.promela.faults import Faults
 from kvproto.export.promela.guards import Guards, is_late
 from kvproto.export.promela.scratch import Scratch
 from kvproto.export.promela.storage import Storage
-from kvproto.export.promela.text import FALSE, Text, disj
+from kvproto.export.promela.text import FALSE, Text, disj, neg
 from kvproto.export.promela.values import Env, Meaning, Values
 from kvproto.export.ranges import type_bounds
 from kvproto.ir.nodes import Action, Assign, Param
@@ -36,7 +36,7 @@ class Step:
     """What the process chooses among, and what has to be declared for that."""
 
     inlines: Lines
-    options: list[str]
+    options: list[Lines]
 
 
 @dataclass(slots=True)
@@ -49,6 +49,8 @@ class Actions:
     faults: Faults
     scratch: Scratch
     claims: frozenset[str]
+    params: dict[str, str]
+    """Parameter -> what it is called in inlines.  No other identifier may be called so: an inline replaces words."""
     quiet_moves: bool
     """Whether a step that fails an assertion nobody asked for counts as something that can happen."""
     can: str
@@ -57,7 +59,6 @@ class Actions:
     """How many instances have a place in it."""
     refresh: Lines = field(default_factory=list)
     """Brings it up to date."""
-    _params: dict[str, str] = field(default_factory=dict)
 
     def step(self, action: Action) -> Step:
         """The action; without options if it can never happen."""
@@ -68,13 +69,11 @@ class Actions:
     # --- parameters -----------------------------------------------------------------------------------
 
     def formal(self, params: tuple[Param, ...]) -> tuple[list[str], Env]:
-        """Names of an inline's parameters.  No other identifier may be called so: an inline replaces words."""
+        """Names of an inline's parameters."""
         env = Env()
         found = []
         for param in params:
-            if param.name not in self._params:
-                self._params[param.name] = self.names.fresh(param.name)
-            name = self._params[param.name]
+            name = self.params[param.name]
             found.append(name)
             known = type_bounds(param.type) if isinstance(param.type, IntT) else None
             env = env.bind(param.name, Text(name), known)
@@ -100,11 +99,10 @@ class Actions:
         if not lines:
             return Step([*head, f"/* {name} is never enabled under these parameters */"], [])
         if len("\n".join(lines)) < MAX_INLINE:
-            calls = [f"{name}({', '.join(self.actual(action.params, args)[0])});" for args in arguments(action.params)]
+            given = [", ".join(self.actual(action.params, args)[0]) for args in arguments(action.params)]
+            calls = [[f"{name}({text});"] for text in given]
             return Step([*head, f"inline {name}({', '.join(formal)}) {{", *indented(lines), "}"], calls)
-        steps = []
-        for args in arguments(action.params):
-            steps.append("\n".join(self._guarded(action, self.actual(action.params, args)[1])))
+        steps = [self._guarded(action, self.actual(action.params, args)[1]) for args in arguments(action.params)]
         return Step(head, [step for step in steps if step])
 
     def _guarded(self, action: Action, env: Env) -> Lines:
@@ -113,7 +111,8 @@ class Actions:
         guard = disj([way.wrong, way.passes, way.fails])
         lines: Lines = []
         if guard != FALSE:
-            lines = d_step(guard, self._code(trying=False).body(action.body, env))
+            wrong = [f"assert({neg(way.wrong)});"] if way.wrong != FALSE else []
+            lines = d_step(guard, [*wrong, *self._code(trying=False).body(action.body, env)])
         if not self.quiet_moves or way.quiet == FALSE:
             return lines
         quiet = d_step(way.quiet, ["skip;"])
@@ -127,8 +126,7 @@ class Actions:
     def _late(self, action: Action, name: str, head: Lines) -> Step:
         """Tried out in every state, undone again, and remembered in `can`."""
         formal, env = self.formal(action.params)
-        at = self._params.setdefault("which", "") or self.names.fresh("which")
-        self._params["which"] = at
+        at = "which"
         go = self.scratch.flag("go")
         body = [f"{go} = {PASSED};", *self._code(trying=True).body(action.body, env)]
         saved = self._saved(action)
@@ -158,7 +156,7 @@ class Actions:
         options = []
         for args in arguments(action.params):
             given = ", ".join([str(self.tried), *self.actual(action.params, args)[0]])
-            options.append(f"{name}({given});")
+            options.append([f"{name}({given});"])
             self.refresh.append(f"{trial}({given});")
             self.tried += 1
         return Step(head, options)

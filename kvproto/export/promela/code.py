@@ -112,8 +112,10 @@ class Code:
             case Assign():
                 return self._store(stmt, env)
             case If(test=test, then=then, orelse=orelse):
-                options = [(self.values.number(test, env), self.block(then, env))]
-                return self._checked(self.faults.sound(test, env), selection(options, self.block(orelse, env)))
+                taken = self.values.number(test, env)
+                yes = self.block(then, env) if taken != FALSE else []
+                no = self.block(orelse, env) if taken != TRUE else []
+                return self._checked(self.faults.sound(test, env), selection([(taken, yes)], no))
             case For():
                 return self._for(stmt, env)
 
@@ -139,14 +141,28 @@ class Code:
         kind = stmt.place.type
         sound = [self.faults.sound(stmt.value, env)]
         sound += [self.faults.sound(step, env) for step in stmt.place.steps if not isinstance(step, str)]
-        target = self.values.read(stmt.place, kind, env)
+        before, at = self._hoisted(stmt, env)
         if isinstance(kind, SetT):
-            return self._checked(conj(sound), self._set(target, stmt.value, env))
+            target = self.values.at(stmt.place, kind, at)
+            return self._checked(conj(sound), [*before, *self._set(target, stmt.value, env)])
         value = self.values.number(stmt.value, env)
         if isinstance(kind, IntT):
             sound.append(self.faults.fits(stmt.value, kind, env))
             value = offset(value, kind)
-        return self._checked(conj(sound), [f"{self.values.cell(stmt.place, env)} = {value};"])
+        return self._checked(conj(sound), [*before, f"{self.values.cell(stmt.place, at)} = {value};"])
+
+    def _hoisted(self, stmt: Assign, env: Env) -> tuple[Lines, list[Text]]:
+        """Positions of the place that is stored into; one that reads the same array is worked out before."""
+        lines: Lines = []
+        found = []
+        for number, at in enumerate(self.values.positions(stmt.place, env)):
+            if self.storage.is_inside(stmt.place, at.text):
+                name = self.scratch.flag(f"at{number}")
+                self._use(name)
+                lines.append(f"{name} = {at};")
+                at = Text(name)
+            found.append(at)
+        return lines, found
 
     def _set(self, target: Meaning, value: Expr, env: Env) -> Lines:
         """An assignment to a variable or to the words of a set."""

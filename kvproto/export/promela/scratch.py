@@ -27,9 +27,10 @@ class Scratch:
         """The variable of a local."""
         if isinstance(kind, SetT):
             size = words(kind)
-            array = self._variable(name, cell_type(kind) if size == 1 else "int", size)
+            array = self._variable(name, "int", size)
             return [Text(array)] if size == 1 else [Text(f"{array}[{at}]") for at in range(size)]
-        return Text(self._variable(name, "int" if isinstance(kind, IntT) else cell_type(kind), 1))
+        stored = "int" if isinstance(kind, IntT) else cell_type(kind)
+        return Text(self._variable(name, "byte" if stored == "bit" else stored, 1))  # no bit can be hidden
 
     def counter(self, name: str, kind: ScalarT) -> Text:
         """The variable of a loop; it ends one beyond the last value."""
@@ -54,7 +55,8 @@ class Scratch:
         stem = name.split(".", maxsplit=1)[0]  # the front end numbers names: `taken.3`
         key = (stem, kind, size)
         if key not in self._known:
-            self._known[key] = self.names.fresh(stem)
+            # SPIN makes C variables of these; no function of a C library ends in an underscore.
+            self._known[key] = self.names.fresh(f"{stem}_")
         return self._known[key]
 
     def declarations(self) -> Iterator[str]:

@@ -14,13 +14,14 @@ So the zero state is all zeros, which is what SPIN starts with.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from kvproto.export.names import Names
 from kvproto.export.promela.text import Text, infix, literal
 from kvproto.ir.nodes import Expr, Place, System
-from kvproto.ir.types import ArrayT, BoolT, EnumT, IntT, OptT, RecordT, ScalarT, SetT, Type, values_of
+from kvproto.ir.types import ArrayT, BoolT, EnumT, IntT, OptT, RecordT, ScalarT, SetT, Type, leaves, values_of
 
 WORD = 31
 """Bits of a word of a set: Promela's numbers have 32, with a sign."""
@@ -33,7 +34,7 @@ RESERVED = frozenset(
     timeout trace true typedef unless unsigned until weakuntil release always eventually next in xr xs implies equivalent
     auto case char const continue default double enum extern float goto long register restrict signed sizeof static
     struct switch union void volatile while main now uchar uint ulong ushort State Trans step_ MIN MAX DIV MOD
-    stdin stdout stderr errno at
+    stdin stdout stderr errno at system settle forget end go which
     """.split()
 )
 """Words of Promela, of C, and of the programs that SPIN makes."""
@@ -77,10 +78,6 @@ def cell_type(kind: Type) -> str:
     if isinstance(kind, SetT):
         return scalar_type(min(WORD, raw_count(kind)))
     return scalar_type(max(1, (raw_count(kind) - 1).bit_length()))
-
-
-Indexer = Callable[[Expr, ScalarT], str]
-"""Gives the position, as text, of an index expression in its index type."""
 
 
 @dataclass(slots=True)
@@ -162,10 +159,16 @@ class Storage:
             case _:
                 return f"{cell_type(kind)} {name}"
 
+    def cell_types(self) -> Iterator[str]:
+        """The Promela types of all variables of a state."""
+        for _, kind in leaves(self.system.state):
+            many = words(kind) if isinstance(kind, SetT) else 1
+            yield from [cell_type(kind) if many == 1 else "int"] * many
+
     # --- places ---------------------------------------------------------------------------------------
 
-    def cell(self, place: Place, index: Indexer) -> str:
-        """The variable that a place is; `index` gives the position of an index expression."""
+    def cell(self, place: Place, index: Callable[[Expr, ScalarT], str]) -> str:
+        """The variable that a place is; `index` gives the position, as text, of an index in its type."""
         kind: Type = self.system.state
         text = ""
         for step in place.steps:
@@ -180,6 +183,22 @@ class Storage:
                 if not isinstance(kind, RecordT) and kind in self.typedefs:
                     text += ".at"
         return text
+
+    def index_types(self, place: Place) -> list[ScalarT]:
+        """Types of the indices of a place."""
+        kind: Type = self.system.state
+        found = []
+        for step in place.steps:
+            if isinstance(kind, RecordT):
+                kind = dict(kind.fields)[str(step)]
+            elif isinstance(kind, ArrayT):
+                found.append(kind.index)
+                kind = kind.element
+        return found
+
+    def is_inside(self, place: Place, text: str) -> bool:
+        """Whether the text reads the variable that the place belongs to: SPIN indexes no array with itself."""
+        return re.search(rf"\b{self.variables[str(place.steps[0])]}\b", text) is not None
 
     def cells(self, kind: Type, text: str) -> Iterator[str]:
         """All variables inside a part of the state."""

@@ -11,10 +11,11 @@ ATOM, UNARY, TIMES, PLUS, SHIFT, COMPARE, BITS, AND, OR = range(9, 0, -1)
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """An expression and how tightly its outermost operator binds."""
+    """An expression, how tightly its outermost operator binds, and which one it is if that matters."""
 
     text: str
     level: int = ATOM
+    op: str = ""
 
     def __str__(self) -> str:
         return self.text
@@ -78,6 +79,11 @@ def neg(part: Text) -> Text:
         return truth(part == FALSE)
     if part.level == UNARY and part.text.startswith("!"):
         return Text(part.text[1:])
+    opposite = {" == ": " != ", " != ": " == "}
+    for sign, other in opposite.items():
+        if part.op == sign.strip():
+            one, _, two = part.text.rpartition(sign)
+            return Text(f"{one}{other}{two}", COMPARE, other.strip())
     return Text(f"!{part.at(ATOM)}", UNARY)
 
 
@@ -124,15 +130,10 @@ def infix(op: str, left: Text, right: Text) -> Text:
         case "&" | "|":
             if op == "|" and 0 in (one, other):
                 return right if one == 0 else left
-            return Text(f"{_bits(left, op)} {op} {_bits(right, op)}", BITS)
+            sides = [part.text if part.op == op else part.at(PLUS) for part in (left, right)]
+            return Text(f" {op} ".join(sides), BITS, op)
         case _:
-            return Text(f"{left.at(PLUS)} {op} {right.at(PLUS)}", COMPARE)
-
-
-def _bits(part: Text, op: str) -> str:
-    """An operand of a bit operator: `a | b | c` may go without parentheses."""
-    same = part.level == BITS and f" {op} " in part.text and not any(c in part.text for c in "()")
-    return part.text if same and f" {'&' if op == '|' else '|'} " not in part.text else part.at(PLUS)
+            return Text(f"{left.at(PLUS)} {op} {right.at(PLUS)}", COMPARE, op if f" {op} " not in right.text else "")
 
 
 def _settled(op: str, left: int, right: int) -> Text | None:

@@ -14,6 +14,7 @@ from kvproto.export.promela.text import FALSE, TRUE, UNARY, Text, choose, conj, 
 from kvproto.export.ranges import Bounds, bounds, domain_bounds, type_bounds, within
 from kvproto.ir.nodes import Binary, Cond, Const, Expr, Let, Local, Logic, Place, Quant, Read, SetOf, ToIndex, Unary
 from kvproto.ir.types import BoolT, EnumT, IntT, OptT, ScalarT, SetT, SortT, Type, Value, values_of
+from kvproto.ir.walk import indices
 
 Words = list[Text]
 Meaning = Text | Words
@@ -116,14 +117,34 @@ class Values:
 
     def read(self, place: Place, kind: Type, env: Env) -> Meaning:
         """The present value of a place."""
-        cell = self.cell(place, env)
+        return self._read(place, kind, self.positions(place, env))
+
+    def positions(self, place: Place, env: Env) -> list[Text]:
+        """Where in each array the place is."""
+        types = self.storage.index_types(place)
+        return [offset(self.number(i, env), k) for i, k in zip(indices(place), types, strict=True)]
+
+    def _read(self, place: Place, kind: Type, at: list[Text]) -> Meaning:
+        for number, index in enumerate(at):
+            if self.storage.is_inside(place, index.text):
+                found = self._read(place, kind, [*at[:number], literal(0), *at[number + 1 :]])
+                for value in range(1, len(values_of(self.storage.index_types(place)[number]))):
+                    other = self._read(place, kind, [*at[:number], literal(value), *at[number + 1 :]])
+                    found = self.either(infix("==", index, literal(value)), other, found)
+                return found
+        return self.at(place, kind, at)
+
+    def at(self, place: Place, kind: Type, at: list[Text]) -> Meaning:
+        """The value of the place with its indices in these positions."""
+        cell = self.cell(place, at)
         if isinstance(kind, SetT):
-            return [Text(cell)] if words(kind) == 1 else [Text(f"{cell}[{at}]") for at in range(words(kind))]
+            return [Text(cell)] if words(kind) == 1 else [Text(f"{cell}[{word}]") for word in range(words(kind))]
         return onset(Text(cell), kind) if isinstance(kind, IntT) else Text(cell)
 
-    def cell(self, place: Place, env: Env) -> str:
+    def cell(self, place: Place, at: list[Text]) -> str:
         """The variable that a place is."""
-        return self.storage.cell(place, lambda index, kind: str(offset(self.number(index, env), kind)))
+        found = iter(at)
+        return self.storage.cell(place, lambda *_: str(next(found)))
 
     def either(self, test: Text, then: Meaning, orelse: Meaning) -> Meaning:
         """One of two values."""
@@ -168,6 +189,9 @@ class Values:
             return self._contains(expr.left, expr.right, env)
         if isinstance(expr.left.type, SetT):
             return self._setwise(expr, env)
+        if expr.op in ("==", "!=") and isinstance(expr.left, Unary) and expr.left.op == "card" and _zero(expr.right):
+            some = disj(infix("!=", word, literal(0)) for word in self.words(expr.left.arg, env))
+            return some if expr.op == "!=" else neg(some)
         left, right = self.number(expr.left, env), self.number(expr.right, env)
         match expr.op:
             case "//" | "%":
@@ -326,6 +350,10 @@ def _better(macro: str, options: list[Option]) -> Option:
     (there, one), (also, other) = options
     both = Text(f"{macro}({one}, {other})")
     return disj([there, also]), choose(conj([there, also]), both, choose(there, one, other))
+
+
+def _zero(expr: Expr) -> bool:
+    return isinstance(expr, Const) and expr.value == 0 and not isinstance(expr.value, bool)
 
 
 def _sum(parts: Iterable[Text]) -> Text:

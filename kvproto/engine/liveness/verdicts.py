@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, NoReturn
 
-from kvproto.engine.evaluate import Args, Machine, State
+from kvproto.engine.evaluate import Args, Fault, Machine, State
 from kvproto.engine.liveness.fair import ONLY_DONE, fair_states, intersection, inverted
 from kvproto.engine.liveness.fairness import groups
 from kvproto.engine.liveness.graph import Budget, Explored, Graph, Unfinished, build_graph, numbers, truth
 from kvproto.engine.liveness.kernels import IN, Kernels, PythonKernels
 from kvproto.engine.liveness.lasso import Lasso, confirm
-from kvproto.engine.liveness.predicates import Choice, conditions, plan
+from kvproto.engine.liveness.predicates import Choice, plan
 from kvproto.engine.liveness.runs import Route, Run, shortest
 from kvproto.engine.lower import Lowered
 from kvproto.engine.native import Unavailable, load_engine
-from kvproto.ir.nodes import LIVENESS, Claim, System
+from kvproto.ir.nodes import LIVENESS, Claim, Expr, System
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,16 @@ class LivenessFinding:
     reason: str = ""
 
 
+class ConditionFault(Exception):
+    """A condition of a claim goes wrong in some state (by number): an error of the model."""
+
+    def __init__(self, claim: Claim, state: int, fault: Fault) -> None:
+        super().__init__(fault.message)
+        self.claim = claim
+        self.state = state
+        self.fault = fault
+
+
 def check(
     system: System,
     lowered: Lowered,
@@ -43,20 +53,18 @@ def check(
     claims: Sequence[Claim],
     *,
     budget: Budget | None = None,
-    first_predicate: int = 0,
     kernels: Kernels | None = None,
 ) -> list[LivenessFinding]:
     """Judge the claims about runs among `claims`, in order, by all runs through the states that are expanded.
 
-    `lowered` and `explorer` are of a search without symmetry or any other reduction; its predicates from
-    `first_predicate` on are those of `predicates(system, claims)`.  Where a search was cut short, runs inside of
-    what it has expanded are still found, and no claim is said to hold.  Raises evaluate.Fault where a condition of a
-    claim goes wrong.
+    `lowered` and `explorer` are of a search without symmetry or any other reduction; its predicates include those of
+    `predicates(system, claims)`.  Where a search was cut short, runs inside of what it has expanded are still found,
+    and no claim is said to hold.  Raises ConditionFault where a condition of a claim goes wrong.
     """
     asked = [claim for claim in claims if claim.kind in LIVENESS]
     if not asked:
         return []
-    run = _Check(system, lowered, explorer, budget or Budget(), first_predicate, kernels or _kernels())
+    run = _Check(system, lowered, explorer, budget or Budget(), kernels or _kernels())
     return run.findings(asked)
 
 
@@ -76,14 +84,13 @@ class _Check:
         lowered: Lowered,
         explorer: Explored,
         budget: Budget,
-        first_predicate: int,
         kernels: Kernels,
     ) -> None:
         self.system = system
         self.lowered = lowered
         self.explorer = explorer
         self.budget = budget
-        self.first_predicate = first_predicate
+        self.numbers = {predicate: number for number, predicate in enumerate(lowered.predicates)}
         self.kernels = kernels
         self.groups = groups(system, lowered.instances)
         self.everywhere = bytearray()
@@ -93,10 +100,10 @@ class _Check:
         """A verdict on each claim; where there is no going on, the remaining ones are inconclusive."""
         done: list[LivenessFinding] = []
         try:
-            wanted, needed = plan(claims)
+            wanted = plan(claims)
             graph = build_graph(self.explorer, len(self.lowered.instances), self.groups, self.kernels, self.budget)
             if self.system.constraint is not None:
-                self.everywhere = truth(self.explorer, self.first_predicate + len(needed), graph.states)
+                self.everywhere = truth(self.explorer, self.numbers[self.system.constraint], graph.states)
             else:
                 self.everywhere = bytearray([IN]) * graph.states
             for claim in claims:
@@ -150,18 +157,21 @@ class _Check:
         self.kernels.reach(graph, mask, array("I", numbers(sources)))
         return bytearray(mask.translate(ONLY_DONE))
 
-    def _where(self, choice: Choice, predicate: int) -> bytearray:
+    def _where(self, choice: Choice, predicate: Expr) -> bytearray:
         """In which states a predicate is true."""
-        found = truth(self.explorer, self.first_predicate + predicate, self.explorer.expanded())
+        found = truth(self.explorer, self.numbers[predicate], self.explorer.expanded())
         if found.strip(b"\0\1"):
             self._raise_fault(choice, found)
         return found
 
     def _raise_fault(self, choice: Choice, found: bytearray) -> NoReturn:
         """A condition goes wrong in some state; the reference evaluator says how."""
-        state = self._state(next(number for number, value in enumerate(found) if value > 1))
-        for condition in conditions(choice.claim, choice.args):
-            Machine(self.system).holds(condition, state)
+        number = next(number for number, value in enumerate(found) if value > 1)
+        for condition in choice.conditions():
+            try:
+                Machine(self.system).holds(condition, self._state(number))
+            except Fault as fault:
+                raise ConditionFault(choice.claim, number, fault) from None
         raise AssertionError(f"the reference checker evaluates {choice.claim.name} in every state")
 
     def _pause(self) -> None:
