@@ -505,6 +505,24 @@ _RUNNING: dict[str, Entry] = {
         "min(...) or max(...) ranges over no element in some reachable state, and has no default. Write\n"
         "`min(..., default=0)`, or guard the line.",
     ),
+    "KV206": Entry(
+        "queue is full",
+        "append is called on a queue that holds as many elements as its type allows: Queue(Msg, 3) has room\n"
+        "for three. The bound is part of the model, so this is an error of the model. Guard the step with\n"
+        "`require(len(s.q) < 3)` if the sender waits, drop the message under `if` if the channel loses it,\n"
+        "or give the queue more room.",
+    ),
+    "KV207": Entry(
+        "queue is empty",
+        "pop is called on a queue that holds nothing, or for a position behind its last element. Guard the\n"
+        "step with `require(len(s.q) > 0)`, or put the line under `if`.",
+    ),
+    "KV208": Entry(
+        "bag holds too many copies",
+        "add is called on a bag that holds as many copies of the element as its type allows: Bag(Msg, 2) has\n"
+        "room for two of each. Guard the step with `require(s.bag.count(m) < 2)`, or use a larger bound, or\n"
+        "a Set if copies do not matter.",
+    ),
 }
 
 _FINDINGS: dict[str, Entry] = {

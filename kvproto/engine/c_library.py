@@ -31,7 +31,10 @@ class Spec(ctypes.Structure):
         *((name, ctypes.c_uint64) for name in ("predicates", "blocks", "windows", "guards", "faults")),
         *((name, ctypes.c_uint64) for name in ("terminal", "constraint")),
         *((name, ctypes.c_void_p) for name in ("code", "leaf_table", "block_entry", "window_table", "guard_table")),
-        *((name, ctypes.c_uint64) for name in ("memory_limit", "seed", "numbered", "fingerprints", "workers", "share_from")),
+        *(
+            (name, ctypes.c_uint64)
+            for name in ("memory_limit", "seed", "numbered", "fingerprints", "workers", "share_from")
+        ),
         ("spill", ctypes.c_char_p),
     ]
 

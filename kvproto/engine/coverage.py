@@ -100,6 +100,7 @@ def _conjuncts(cond: Expr) -> Iterator[Expr]:
 def _premises(claim: Claim) -> Iterator[Probe]:
     if not _enumerable(claim.params):
         return
+    found: list[Expr]
     if claim.kind == "leads_to" and claim.trigger is not None:
         found = [claim.trigger] if not isinstance(claim.trigger, Const) else []
     elif claim.kind == "invariant" and claim.cond is not None:

@@ -45,7 +45,9 @@ EXPORT void kv_free(kv_engine *e)
     free_tables(e);
     free_worker(&e->own);
     give(e, e->chunks, e->chunk_room * sizeof(chunk));
-    give(e, e->table, e->table_slots * e->slot_words * sizeof(uint64_t));
+    if (e->table != e->region)
+        give(e, e->table, e->table_slots * e->slot_words * sizeof(uint64_t));
+    close_region(e);
     free(e->root_words);
     free(e->compiled);
     free_canon(e);

@@ -43,7 +43,7 @@ class ModelErrors:
         start, path = self.explorer.path(hit.state)
         if hit.action >= 0:
             return (len(path), start, *path, hit.action)
-        if any(claim.kind == "invariant" for claim, _ in self._faulty_claims(hit)):
+        if any(claim is not None and claim.kind == "invariant" for claim, _ in self._faulty_claims(hit)):
             return (len(path) - 1, start, *path)  # when the state was found
         return (len(path), start, *path, len(self.lowered.instances))  # after its last action
 

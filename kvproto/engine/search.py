@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from kvproto.diagnostics import KvError, did_you_mean
 from kvproto.engine import coverage
@@ -17,10 +18,16 @@ from kvproto.engine.tiers import Chosen, choose_tier, no_room
 from kvproto.ir.nodes import Claim, System
 from kvproto.passes import run as run_passes
 
+if TYPE_CHECKING:
+    from kvproto.engine.keeper import Keeper
+
 __all__ = ["Options", "Progress", "Result", "search", "select"]
 
 FIRST_PIECE, LARGEST_PIECE = 16, 1 << 16
 """States expanded between two looks at the clock; the number follows the speed of the search."""
+
+DECIDED = "every selected property is violated"
+"""Why a search stops that has nothing left to find out."""
 
 BRISK_S, SLOW_S = 0.02, 0.1
 """A piece that took less is doubled, one that took more is halved."""
@@ -112,6 +119,17 @@ class _Run:
         self.piece = FIRST_PIECE
         self.next_look = 0
         self.failed_starts: dict[str, State] = {}
+        self.keeper = self._keeper()
+
+    def _keeper(self) -> Keeper | None:
+        asked = self.options.checkpoint or self.options.resume
+        path = asked or self.options.fallback_checkpoint
+        if path is None or (asked is None and self.explorer.tier != "C"):
+            return None
+        # Imported when it is wanted: most searches are over before anything could be saved.
+        from kvproto.engine.keeper import Keeper
+
+        return Keeper(self.system, self.lowered, self.claims, self.tier, self.options, path)
 
     def seconds(self) -> float:
         """Time since the search began."""
@@ -124,12 +142,16 @@ class _Run:
         except MemoryError as problem:
             raise no_room(self.options) from problem
         self._raise_errors()
+        if self.keeper:
+            self.keeper.resume()
         with polite_interrupt() as pressed:
             while self.explorer.frontier() and not self.stopped:
                 self.interrupted = pressed()
                 self.stopped = "interrupted" if self.interrupted else self._limit()
                 if not self.stopped:
                     self._advance()
+        if self.keeper:
+            self.keeper.end(self.seconds(), finished=self.explorer.frontier() == 0 or self.stopped == DECIDED)
 
     def _advance(self) -> None:
         began = self.seconds()
@@ -144,6 +166,8 @@ class _Run:
         elif took > SLOW_S:
             self.piece = max(self.piece // 2, 1)
         self._raise_errors()
+        if self.keeper:
+            self.keeper.look(self.seconds())
         if self.progress:
             self.progress(self._where())
 
@@ -203,7 +227,7 @@ class _Run:
         if options.time_limit is not None and self.seconds() >= options.time_limit:
             return "time limit"
         if explorer.at_level_start() and not options.keep_going and self._all_violated():
-            return "every selected property is violated"
+            return DECIDED
         return ""
 
     def _all_violated(self) -> bool:
@@ -264,6 +288,7 @@ class _Run:
             compiled=getattr(e, "compiled", False),
             workers=self.tier.workers,
             lossy=self.tier.lossy,
+            checkpoint=self.keeper.left if self.keeper else None,
             vacuous=self.probes.gaps(self.probes.premises, self._unseen) if complete else (),
             redundant=(
                 self.probes.gaps(self.probes.guards, self._unseen) if complete and self.options.coverage else None

@@ -29,6 +29,7 @@ LARGEST_CODE = 60_000
 
 PAIRED = frozenset({Code.TEST, Code.PUT, Code.IS, Code.JUMP_IS, Code.JUMP_IS_NOT})
 JUMPS = frozenset({Code.JUMP, Code.JUMP_ZERO, Code.JUMP_NONZERO, Code.JUMP_IS, Code.JUMP_IS_NOT})
+STATES = frozenset({Code.LOADX, Code.STORE, Code.STOREX, Code.PUT})
 BEGINS = frozenset({Code.BEGIN1, Code.BEGIN2, Code.BEGIN3, Code.BEGIN4, Code.BEGIN})
 
 PRELUDE = """\
@@ -163,22 +164,13 @@ def _statements(ins: _Ins, words: int, leaves: int) -> list[str]:
     imm = f"{ins.imm}" if ins.imm > -(1 << 63) else "INT64_MIN"
     if ins.code in EXPRESSIONS:
         return [f"{d} = {EXPRESSIONS[ins.code].format(a=a, b=b, imm=f'(i){imm}', na=ins.a, nb=ins.b)};"]
-    goto = f"goto L{ins.at + ins.imm};"
-    checked = f"u n = (u){imm} + (u){a}; if (n >= {leaves}u) return IS_BROKEN;"
+    if ins.code in JUMPS:
+        return [_jump(ins, a)]
+    if ins.code in STATES:
+        return [_state_access(ins, a, b, d, f"u n = (u){imm} + (u){a}; if (n >= {leaves}u) return IS_BROKEN;")]
     match ins.code:
-        case Code.LOADX:
-            return [f"{{ {checked} {d} = (i)(t[leaf[n].word] >> leaf[n].shift & leaf[n].mask); }}"]
-        case Code.STORE:
-            mask = ins.imm & (1 << 64) - 1
-            keep = ~(mask << ins.b) & (1 << 64) - 1
-            return [f"t[{ins.d}] = (t[{ins.d}] & {keep}u) | ((u){a} & {mask}u) << {ins.b};"]
-        case Code.STOREX:
-            put = "(t[leaf[n].word] & ~(leaf[n].mask << leaf[n].shift))"
-            return [f"{{ {checked} t[leaf[n].word] = {put} | ((u){b} & leaf[n].mask) << leaf[n].shift; }}"]
-        case Code.PUT:
-            return [f"t[{ins.d}] = (t[{ins.d}] & {~ins.mask & (1 << 64) - 1}u) | {ins.value}u;"]
         case Code.TEST:
-            return [f"if ((t[{ins.d}] & {ins.mask}u) != {ins.value}u) return NOT_ENABLED;"]
+            return [f"if ({_differs(ins, ins.d)}) return NOT_ENABLED;"]
         case Code.NEVER:
             return ["return NOT_ENABLED;"]
         case Code.REQUIRE:
@@ -189,18 +181,8 @@ def _statements(ins: _Ins, words: int, leaves: int) -> list[str]:
             return [f"if ({a} == 0) {{ *fault = {ins.imm}; return IS_FAULT; }}"]
         case Code.RET:
             return [f"return {a} != 0 ? IS_TRUE : IS_FALSE;"]
-        case Code.JUMP:
-            return [goto]
-        case Code.JUMP_ZERO:
-            return [f"if ({a} == 0) {goto}"]
-        case Code.JUMP_NONZERO:
-            return [f"if ({a} != 0) {goto}"]
         case Code.IS:
-            return [f"{d} = (t[{ins.a}] & {ins.mask}u) == {ins.value}u;"]
-        case Code.JUMP_IS:
-            return [f"if ((t[{ins.a}] & {ins.mask}u) == {ins.value}u) {goto}"]
-        case Code.JUMP_IS_NOT:
-            return [f"if ((t[{ins.a}] & {ins.mask}u) != {ins.value}u) {goto}"]
+            return [f"{d} = !({_differs(ins, ins.a)});"]
         case Code.DONE:
             return [f"for (int w = 0; w < {words}; w++) out[w] = t[w];", "return DONE;"]
         case Code.FLOORDIV | Code.MOD:
@@ -210,6 +192,36 @@ def _statements(ins: _Ins, words: int, leaves: int) -> list[str]:
             return []  # the copy is made already, and nothing has been stored before this point
         case _:
             raise ValueError(f"no C text for {ins.code.name}")
+
+
+def _differs(ins: _Ins, word: int) -> str:
+    return f"(t[{word}] & {ins.mask}u) != {ins.value}u"
+
+
+def _jump(ins: _Ins, a: str) -> str:
+    conditions = {
+        Code.JUMP: "",
+        Code.JUMP_ZERO: f"if ({a} == 0) ",
+        Code.JUMP_NONZERO: f"if ({a} != 0) ",
+        Code.JUMP_IS: f"if (!({_differs(ins, ins.a)})) ",
+        Code.JUMP_IS_NOT: f"if ({_differs(ins, ins.a)}) ",
+    }
+    return f"{conditions[ins.code]}goto L{ins.at + ins.imm};"
+
+
+def _state_access(ins: _Ins, a: str, b: str, d: str, checked: str) -> str:
+    match ins.code:
+        case Code.LOADX:
+            return f"{{ {checked} {d} = (i)(t[leaf[n].word] >> leaf[n].shift & leaf[n].mask); }}"
+        case Code.STOREX:
+            put = "(t[leaf[n].word] & ~(leaf[n].mask << leaf[n].shift))"
+            return f"{{ {checked} t[leaf[n].word] = {put} | ((u){b} & leaf[n].mask) << leaf[n].shift; }}"
+        case Code.STORE:
+            mask = ins.imm & (1 << 64) - 1
+            keep = ~(mask << ins.b) & (1 << 64) - 1
+            return f"t[{ins.d}] = (t[{ins.d}] & {keep}u) | ((u){a} & {mask}u) << {ins.b};"
+        case _:
+            return f"t[{ins.d}] = (t[{ins.d}] & {~ins.mask & (1 << 64) - 1}u) | {ins.value}u;"
 
 
 # --------------------------------------------------------------------------------------------- compiling

@@ -19,10 +19,15 @@ class Chosen:
     note: str = ""
     workers: int = 1
     lossy: bool = False
+    symmetric: tuple[str, ...] = ()
+    """Sorts whose elements it does not tell apart."""
 
 
 def choose_tier(system: System, lowered: Lowered, options: Options) -> Chosen:
-    """The explorer for a search.  Raises KvError KV006 where there is no memory, KV022 where a tier lacks what was asked for."""
+    """The explorer for a search.
+
+    Raises KvError KV006 where there is no memory, KV022 where the tier lacks what was asked for.
+    """
     try:
         # Each tier is imported when it runs: the others would only make the start slower.
         if options.engine == "reference":

@@ -1,1 +1,1 @@
-"""The model for other tools: from the IR, never from the lowering, so that what they find is independent of our engines."""
+"""The model for other tools: from the IR, never from the lowering, so that what they find is independent of it."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from kvproto.ir.nodes import Binary, Cond, Const, Expr, Let, Local, Quant, Read, ToIndex, Unary
-from kvproto.ir.types import BoolT, EnumT, IntT, OptT, ScalarT, SetT, SortT, values_of
+from kvproto.ir.nodes import Binary, Checked, Cond, Const, Expr, Let, Local, Quant, Read, ToIndex, Unary
+from kvproto.ir.types import BoolT, EnumT, IntT, LeafT, OptT, SetT, SortT, Value, cardinality
 
 Bounds = tuple[int, int]
 
@@ -36,7 +36,7 @@ def bounds(expr: Expr, known: Mapping[str, Bounds]) -> Bounds | None:
     match expr:
         case Const(value=int(value)):
             return int(value), int(value)
-        case Read(type=kind) | ToIndex(type=kind):
+        case Read(type=kind) | ToIndex(type=kind) | Checked(type=kind):
             return type_bounds(kind)
         case Local(name=name):
             return known.get(name)
@@ -51,7 +51,7 @@ def bounds(expr: Expr, known: Mapping[str, Bounds]) -> Bounds | None:
             found = bounds(arg, known)
             return None if found is None else (-found[1], -found[0])
         case Unary(op="card", arg=arg):
-            return (0, len(values_of(arg.type.element))) if isinstance(arg.type, SetT) else None
+            return (0, cardinality(arg.type.element)) if isinstance(arg.type, SetT) else None
         case Binary():
             return _binary(expr, known)
         case Quant():
@@ -104,9 +104,9 @@ def _quant(expr: Quant, known: Mapping[str, Bounds]) -> Bounds | None:
             return None
 
 
-def domain_bounds(var: str, kind: ScalarT, values: tuple[bool | int | str, ...]) -> dict[str, Bounds]:
+def domain_bounds(var: str, kind: LeafT, values: tuple[Value, ...]) -> dict[str, Bounds]:
     """What is known of a loop variable."""
-    numbers = [int(v) for v in values if not isinstance(v, str)]
+    numbers = [v for v in values if isinstance(v, int)]
     if not isinstance(kind, IntT) or not numbers:
         return {}
     return {var: (min(numbers), max(numbers))}

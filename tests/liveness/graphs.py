@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
@@ -13,6 +13,7 @@ from kvproto.ir.nodes import (
     Assign,
     Binary,
     Claim,
+    Cond,
     Const,
     Expr,
     Fairness,
@@ -47,7 +48,6 @@ class Drawing:
     fairness: Sequence[tuple[str, tuple[str, ...], tuple[str, ...]]] = ()
     claims: Sequence[tuple[str, Sequence[set[int]], Sequence[set[int]]]] = ()
     constraint: set[int] | None = None
-    faulty: set[str] = field(default_factory=set)
 
 
 def system_of(drawing: Drawing) -> System:
@@ -109,8 +109,6 @@ def _action(name: str, arcs: Sequence[tuple[int, ...]], at: Expr, place: Place) 
 
 
 def _cond(test: Expr, then: Expr, orelse: Expr) -> Expr:
-    from kvproto.ir.nodes import Cond
-
     return Cond(IntT(0, 63), test, then, orelse, HERE)
 
 

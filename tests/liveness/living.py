@@ -19,7 +19,7 @@ from kvproto.engine.liveness.kernels_c import CKernels
 from kvproto.engine.lower import Lowered, lower
 from kvproto.engine.reference_explorer import ReferenceExplorer
 from kvproto.engine.tier0 import PythonExplorer
-from kvproto.ir.nodes import LIVENESS, System
+from kvproto.ir.nodes import System
 from kvproto.passes import run as run_passes
 
 GRAPH = Path(compile_c.__file__).with_name("c") / "graph.h"
@@ -103,8 +103,3 @@ def everywhere(system: System) -> list[LivenessFinding]:
         explorer.close()
     assert found is not None
     return found
-
-
-def claims_about_runs(system: System) -> list[str]:
-    """Names of the claims that are judged."""
-    return [claim.name for claim in system.claims if claim.kind in LIVENESS]

@@ -22,7 +22,7 @@ def test_the_check_agrees_with_the_definition(drawing: Drawing) -> None:
 
 
 @pytest.mark.slow
-@settings(relaxed, max_examples=2000)
+@settings(relaxed, max_examples=1000)
 @given(drawings(9))
 def test_the_check_agrees_with_the_definition_many_times(drawing: Drawing) -> None:
     agree(drawing)

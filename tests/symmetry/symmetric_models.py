@@ -118,6 +118,9 @@ class Scope:
         return f"{self.number(0)} < 2"
 
     def _compared(self) -> str | None:
+        numbers = self.places("Int(0, 2)")
+        if numbers and self.risky():
+            return f"(2 // {self.pick(numbers)} == {self.draw(1, 2)})"
         sort = self.pick(self.sorts)
         optional, one, other = self.places(f"Opt({sort})"), self.element(sort), self.element(sort)
         if optional and self.chance(50):
@@ -171,6 +174,8 @@ class Scope:
     def statement(self) -> Lines:
         """One statement."""
         way = self.draw(0, 11)
+        if self.loops and self.chance(15) and self.risky():
+            return [self.pick([f"require({self.truth(1)})", f'assert {self.truth(1)}, "claim"'])]
         if way <= 3:
             return self.store()
         if way <= 5:
@@ -192,8 +197,7 @@ class Scope:
         ways += [f"{p} = E.{self.pick(['P', 'Q', 'R'])}" for p in self.places("E")]
         ways += [f"{p} = min({self.number(1)}, 2)" for p in self.places("Int(0, 2)")]
         ways += [f"{p} = None" for p in self.places(f"Opt({sort})")]
-        if self.risky():
-            ways += [f"{p} {self.pick(['+=', '-='])} 1" for p in self.places("Int(0, 2)")]
+        ways += [f"{p} {self.pick(['+=', '-='])} 1" for p in self.places("Int(0, 2)")] * (2 if self.risky() else 1)
         if one is not None:
             ways += [f"{p} = {one}" for p in [*self.places(f"Opt({sort})"), *self.places(sort)]]
             ways += [f"{p}.{self.pick(['add', 'discard'])}({one})" for p in self.places(f"Set({sort})")]
@@ -244,7 +248,7 @@ def write(draw: Integers, sizes: tuple[int, ...] = (2, 3)) -> str:
     lines = [f'{sort} = Sort("{sort}", size={sizes[draw(0, len(sizes) - 1)]})' for sort in sorts]
     lines += ["", "", "class State(Record):", *(f"    {name}: {kind}" for name, kind in fields.items())]
     lines += ["", "", 'm = Machine("m", "")']
-    risk, order = (0, 15, 40)[draw(0, 2)], (0, 0, 0, 0, 8)[draw(0, 4)]
+    risk, order = (0, 20, 50)[draw(0, 2)], (0, 0, 0, 0, 8)[draw(0, 4)]
 
     def scope() -> Scope:
         return Scope(draw, sorts, fields, risk, order)

@@ -141,6 +141,9 @@ typedef struct kv_engine {
     uint32_t claim_word; /* and the word it is in: never 0 in a slot that is taken */
     uint64_t *table;
     uint64_t table_slots, table_limit, seed;
+    uint64_t *region; /* where the table lies once it is big, and how far it can grow there */
+    void *region_block;
+    uint64_t region_bytes, region_mapped;
     /* search */
     uint64_t expanded, transitions, level, level_begin, level_end, depth, outside;
     uint64_t violating, deadlock, held, limit;

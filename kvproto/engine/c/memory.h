@@ -1,6 +1,7 @@
 /* Memory, counted against the limit. */
 
-enum { HUGE_BYTES = 1 << 20, RELEASE_BYTES = 4 << 20, ARENA_BYTES = 64 << 20, ARENA_ALIGN = 2 << 20 };
+#define REGION_BYTES ((uint64_t)128 << 30)
+enum { HUGE_BYTES = 1 << 20, ARENA_BYTES = 64 << 20, ARENA_ALIGN = 2 << 20 };
 
 static int within_limit(const kv_engine *e, uint64_t bytes)
 {
@@ -69,6 +70,40 @@ static void free_arenas(kv_engine *e)
         free(e->arenas);
         e->arenas = next;
     }
+}
+
+/*
+ * Address space for a table that can grow where it is: the largest that the machine lets us have, of `least` bytes or more.
+ * Pages of it are taken when they are touched.
+ */
+static int open_region(kv_engine *e, uint64_t least)
+{
+#if KV_POSIX && defined(MAP_NORESERVE) && defined(MAP_ANONYMOUS)
+    uint64_t wanted = e->limit < REGION_BYTES ? e->limit : REGION_BYTES;
+    for (; wanted >= 2 * least && wanted >= 2 * ARENA_ALIGN; wanted /= 2) {
+        void *p = mmap(NULL, (size_t)wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (p == MAP_FAILED)
+            continue;
+#if defined(MADV_HUGEPAGE)
+        (void)madvise(p, (size_t)wanted, MADV_HUGEPAGE);
+#endif
+        uint64_t skip = (ARENA_ALIGN - ((uintptr_t)p & (ARENA_ALIGN - 1))) & (ARENA_ALIGN - 1);
+        e->region_block = p;
+        e->region_mapped = wanted;
+        e->region = (uint64_t *)(void *)((char *)p + skip);
+        e->region_bytes = wanted - skip;
+        return 1;
+    }
+#endif
+    (void)e;
+    (void)least;
+    return 0;
+}
+
+static void close_region(kv_engine *e)
+{
+    if (e->region_block != NULL)
+        unmap_block(e->region_block, e->region_mapped);
 }
 
 /* Zeroed memory within the limit, or NULL; `give` takes it back, with the same number of bytes. */

@@ -218,50 +218,88 @@ static void free_expanded(kv_engine *e)
 
 /* ----------------------------------------------------------------------------------------------- table */
 
-/* Gives pages of the old table back while it is read, so that the peak is the new table and not both. */
-static uint64_t release_behind(uint64_t *table, uint64_t bytes, uint64_t done, uint64_t released)
+/* Enters what a slot held into the table as it is now. */
+static void enter_again(kv_engine *e, const uint64_t *from)
 {
-#if KV_POSIX && defined(MADV_DONTNEED)
-    done &= ~(uint64_t)(RELEASE_BYTES - 1);
-    if (bytes >= 2 * (uint64_t)RELEASE_BYTES && done > released) {
-        (void)madvise((char *)table + released, (size_t)(done - released), MADV_DONTNEED);
-        return done;
+    uint32_t width = e->slot_words;
+    uint64_t at = home(slot_tag(e, from), e->table_slots);
+    while (!empty_slot(e->table + at * width, width))
+        at = at + 1 == e->table_slots ? 0 : at + 1;
+    for (uint32_t w = 0; w < width; w++)
+        e->table[at * width + w] = from[w];
+}
+
+/*
+ * Spreads the table over more slots, in place.  From the last slot down, everything moves to where it now belongs, which lies
+ * above all that has not moved yet; what does not (it sits far from its home, at the low end) waits in `aside`.
+ */
+static int spread_table(kv_engine *e, uint64_t old_slots, uint64_t slots)
+{
+    uint32_t width = e->slot_words;
+    uint64_t count = 0, room = 1024, slot[KEY_ROOM];
+    uint64_t *aside = malloc((size_t)room * width * sizeof *aside);
+    if (aside == NULL)
+        return 0;
+    e->table_slots = slots;
+    for (uint64_t i = old_slots; i-- > 0;) {
+        uint64_t *from = e->table + i * width;
+        if (empty_slot(from, width))
+            continue;
+        for (uint32_t w = 0; w < width; w++) {
+            slot[w] = from[w];
+            from[w] = 0;
+        }
+        if (LIKELY(home(slot_tag(e, slot), slots) > i)) {
+            enter_again(e, slot);
+            continue;
+        }
+        if (count == room) {
+            uint64_t *more = realloc(aside, (size_t)(room * 2) * width * sizeof *more);
+            if (more == NULL)
+                abort(); /* half of the table has moved: there is no way back */
+            aside = more;
+            room *= 2;
+        }
+        memcpy(aside + count++ * width, slot, width * sizeof *slot);
     }
-#else
-    (void)table;
-    (void)bytes;
-    (void)done;
-#endif
-    return released;
+    for (uint64_t k = 0; k < count; k++)
+        enter_again(e, aside + k * width);
+    free(aside);
+    return 1;
 }
 
 /* Moves the table to a bigger one.  Both are in hash order, so this is two streams, not random access. */
-static int grow_table(kv_engine *e, uint64_t slots)
+static int move_table(kv_engine *e, uint64_t *bigger, uint64_t slots)
 {
-    uint64_t width = e->slot_words, slot_bytes = width * sizeof(uint64_t);
-    uint64_t old_bytes = e->table_slots * slot_bytes, released = 0;
-    e->held -= old_bytes; /* it goes as the new one comes: see release_behind */
-    uint64_t *bigger = take(e, slots, slot_bytes);
-    e->held += old_bytes;
-    if (bigger == NULL)
-        return 0;
-    for (uint64_t i = 0; i < e->table_slots; i++) {
-        if (i % 4096 == 0)
-            released = release_behind(e->table, old_bytes, i * slot_bytes, released);
-        const uint64_t *from = e->table + i * width;
-        if (empty_slot(from, e->slot_words))
-            continue;
-        uint64_t at = home(slot_tag(e, from), slots);
-        while (!empty_slot(bigger + at * width, e->slot_words))
-            at = at + 1 == slots ? 0 : at + 1;
-        for (uint32_t w = 0; w < width; w++)
-            bigger[at * width + w] = from[w];
-    }
-    give(e, e->table, old_bytes);
+    uint64_t *old = e->table, old_slots = e->table_slots;
     e->table = bigger;
     e->table_slots = slots;
-    e->table_limit = slots - slots / 4;
+    for (uint64_t i = 0; i < old_slots; i++)
+        if (!empty_slot(old + i * e->slot_words, e->slot_words))
+            enter_again(e, old + i * e->slot_words);
+    give(e, old, old_slots * e->slot_words * sizeof(uint64_t));
     return 1;
+}
+
+/* A table of that many slots, with all that the present one holds; 0 when there is no memory. */
+static int grow_table(kv_engine *e, uint64_t slots)
+{
+    uint64_t bytes = slots * e->slot_words * sizeof(uint64_t), old_slots = e->table_slots;
+    uint64_t old_bytes = old_slots * e->slot_words * sizeof(uint64_t);
+    int done;
+    if (e->region_bytes >= bytes) {
+        done = within_limit(e, bytes - old_bytes) && spread_table(e, old_slots, slots);
+        e->held += done ? bytes - old_bytes : 0;
+    } else if (bytes >= HUGE_BYTES && e->region_bytes == 0 && within_limit(e, bytes) && open_region(e, bytes)) {
+        e->held += bytes;
+        done = move_table(e, e->region, slots);
+    } else {
+        uint64_t *bigger = take(e, slots, e->slot_words * sizeof(uint64_t));
+        done = bigger != NULL && move_table(e, bigger, slots);
+    }
+    if (done)
+        e->table_limit = slots - slots / 4;
+    return done;
 }
 
 /* Room for that many more states, or 0. */

@@ -17,7 +17,7 @@ from kvproto.export.promela.text import FALSE, Text, disj, neg
 from kvproto.export.promela.values import Env, Meaning, Values
 from kvproto.export.ranges import type_bounds
 from kvproto.ir.nodes import Action, Assign, Param
-from kvproto.ir.types import IntT, Value, values_of
+from kvproto.ir.types import IntT, SetT, Value, values_of
 from kvproto.ir.walk import statements
 
 MAX_INLINE = 48_000
@@ -71,12 +71,10 @@ class Actions:
     def formal(self, params: tuple[Param, ...]) -> tuple[list[str], Env]:
         """Names of an inline's parameters."""
         env = Env()
-        found = []
-        for param in params:
-            name = self.params[param.name]
-            found.append(name)
+        found = [self.params[param.name] for param in params]
+        for param, name in zip(params, found, strict=True):
             known = type_bounds(param.type) if isinstance(param.type, IntT) else None
-            env = env.bind(param.name, Text(name), known)
+            env = env.bind(param.name, [Text(name)] if isinstance(param.type, SetT) else Text(name), known)
         return found, env
 
     def actual(self, params: tuple[Param, ...], args: Args) -> tuple[list[str], Env]:
@@ -85,10 +83,10 @@ class Actions:
         found = []
         for param, arg in zip(params, args, strict=True):
             value: Meaning = self.values.constant(arg, param.type)
-            assert isinstance(value, Text)
             known = (int(arg), int(arg)) if isinstance(param.type, IntT) and isinstance(arg, int) else None
             env = env.bind(param.name, value, known)
-            found.append(value.text)
+            (word,) = [value] if isinstance(value, Text) else value  # so many sets need one word
+            found.append(word.text)
         return found, env
 
     # --- decisions before effects ---------------------------------------------------------------------

@@ -69,7 +69,8 @@ class Code:
         """The statements, and scratch variables zero again behind them."""
         for stmt in statements(body):
             if isinstance(stmt, SetLocal):
-                env = env.bind(stmt.name, self.scratch.local(stmt.name, stmt.type))
+                if stmt.name not in env.values:
+                    env = env.bind(stmt.name, self.scratch.local(stmt.name, stmt.type, env.variables()))
         lines = self.block(body, env)
         return [*lines, *(f"{name} = 0;" for name in self.used)]
 
@@ -174,8 +175,7 @@ class Code:
             self._use(target[0].text)
             return [f"{target[0]} = {found[0]};"]
         # All words are worked out before any is stored: each may depend on all.
-        new = self.scratch.local("word", SetT(IntT(0, 31 * len(found) - 1)))
-        assert not isinstance(new, Text)
+        new = [Text(name) for name in self.scratch.array("word", len(found))]
         for word in [*target, *new]:
             self._use(word.text)
         return [
@@ -193,8 +193,9 @@ class Code:
         known = domain_bounds(stmt.var, stmt.domain.type, stmt.domain.values).get(stmt.var)
         if len(numbers) < 2 or numbers != list(range(numbers[0], numbers[0] + len(numbers))):
             return self._written_out(stmt, env)
-        counter = self.scratch.counter(stmt.var, stmt.domain.type)
-        turn = self._turn(stmt, env.bind(stmt.var, counter, known))
+        counter = self.scratch.counter(stmt.var, stmt.domain.type, env.variables())
+        value: Meaning = [counter] if isinstance(stmt.domain.type, SetT) else counter
+        turn = self._turn(stmt, env.bind(stmt.var, value, known))
         if self.trying and self.may_stop(stmt):
             turn = selection([(Text(f"{self.go} == {PASSED}"), turn)], [])
         if not turn:

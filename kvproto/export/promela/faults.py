@@ -1,7 +1,7 @@
 """When evaluating an expression goes wrong, as a Promela condition.
 
-An index outside its sort, None used as a value, division by zero, a number that does not fit, an extreme of nothing: all
-are errors of the model.  `sound` is true where none of them happens; it follows the order of evaluation.
+An index outside its sort, None used as a value, division by zero, a number that does not fit, an extreme of nothing:
+all are errors of the model.  `sound` is true where none of them happens; it follows the order of evaluation.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from kvproto.export.promela.text import FALSE, TRUE, Text, conj, decide, disj, infix, literal, neg
 from kvproto.export.promela.values import Case, Env, Values
 from kvproto.export.ranges import bounds, type_bounds, within
-from kvproto.ir.nodes import Binary, Cond, Const, Expr, Let, Local, Logic, Quant, SetOf, ToIndex, Unary
+from kvproto.ir.nodes import Binary, Checked, Cond, Const, Expr, Let, Local, Logic, Quant, SetOf, ToIndex, Unary
 from kvproto.ir.types import BoolT, EnumT, IntT, OptT, ScalarT, SetT, SortT
 from kvproto.ir.walk import can_fault, children
 
@@ -37,6 +37,8 @@ class Faults:
             case Let(name=name, value=value, body=body):
                 inner = env.bind(name, self.values.value(value, env), bounds(value, env.ranges))
                 return conj([self.sound(value, env), self.sound(body, inner)])
+            case Checked(test=test, body=body):
+                return conj([self.sound(test, env), self.values.number(test, env), self.sound(body, env)])
             case Quant():
                 return self._quant(expr, env)
             case _:

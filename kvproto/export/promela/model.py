@@ -1,7 +1,7 @@
 """A whole system as a Promela file.
 
-One process chooses among the instances of all actions; each is one `d_step`, so that SPIN stores exactly the states that
-kvproto counts.  See `docs/language.md` for what a model means and `storage` for how its state is kept.
+One process chooses among the instances of all actions; each is one `d_step`, so that SPIN stores exactly the states
+that kvproto counts.  See `docs/language.md` for what a model means and `storage` for how its state is kept.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from kvproto.export.promela.code import FAILED, PASSED, WRONG, Code, Lines, inde
 from kvproto.export.promela.faults import Faults
 from kvproto.export.promela.guards import is_late
 from kvproto.export.promela.scratch import Scratch
-from kvproto.export.promela.storage import RESERVED, Storage, raw_count
+from kvproto.export.promela.storage import RESERVED, Storage
 from kvproto.export.promela.text import COMPARE, TRUE, Text, disj, neg
 from kvproto.export.promela.values import Env, Values
 from kvproto.export.ranges import type_bounds
 from kvproto.export.refusal import refusal
 from kvproto.ir.nodes import LIVENESS, Assert, Claim, Expr, Init, Require, System
-from kvproto.ir.types import IntT, ScalarT, SetT, values_of
+from kvproto.ir.types import IntT, SetT, cardinality, values_of
 from kvproto.ir.walk import statements
 
 MAX_INSTANCES = 4096
@@ -31,6 +31,9 @@ MAX_INSTANCES = 4096
 
 MAX_STARTS = 256
 """Up to so many choices of an init function's parameters are written out."""
+
+LONGEST = 1000
+"""SPIN takes up to 2048 statements in one step."""
 
 MACROS = {
     "MIN": "(a, b) ((a) < (b) -> (a) : (b))",
@@ -69,7 +72,8 @@ class _Export:
         self.asserted = frozenset(c.name for c in self.claims if c.kind == "assert")
         self.names = Names(RESERVED)
         self.storage = Storage(system, self.names)
-        params = {p.name: None for unit in (*system.actions, *system.inits) for p in unit.params}
+        params = {p.name: None for a in system.actions for p in a.params}
+        params |= {p.name: None for i in system.inits for p in i.params}
         self.values = Values(self.storage)
         self.faults = Faults(self.values)
         self.scratch = Scratch(self.storage, self.names)
@@ -118,7 +122,7 @@ class _Export:
         return Promela(text + "\n", int(starts), vector)
 
     def _refuse_many(self) -> None:
-        counts = {action.name: prod(raw_values(p.type) for p in action.params) for action in self.system.actions}
+        counts = {action.name: prod(cardinality(p.type) for p in action.params) for action in self.system.actions}
         total = sum(counts.values())
         if total > MAX_INSTANCES:
             action = max(self.system.actions, key=lambda a: counts[a.name])
@@ -126,7 +130,7 @@ class _Export:
                 self.system,
                 "Promela",
                 f"there are {total} action instances, {counts[action.name]} of them of {action.name}",
-                reason=f"each becomes an option of one process, and SPIN compiles up to {MAX_INSTANCES} in acceptable time",
+                reason=f"each becomes an option of one process, of which {MAX_INSTANCES} can be compiled in a minute or so",
                 cure="export a smaller scope",
                 loc=action.loc,
             )
@@ -156,28 +160,30 @@ class _Export:
 
     def _forget(self) -> Lines:
         """Back to all zeros, which is where SPIN started."""
-        cells = [
-            cell for name, kind in self.system.state.fields for cell in self.storage.cells(kind, self.storage.variables[name])
-        ]
+        fields = self.system.state.fields
+        cells = [cell for name, kind in fields for cell in self.storage.cells(kind, self.storage.variables[name])]
         cells += [f"{self.actions.can}[{at}]" for at in range(self.actions.tried)]
-        return ["inline forget() {", *(f"  {cell} = 0;" for cell in cells), "}", ""]
+        lines: Lines = []
+        for at in range(0, len(cells), LONGEST):
+            lines += d_step([f"{cell} = 0;" for cell in cells[at : at + LONGEST]])
+        return ["inline forget() {", *indented(lines), "}", ""]
 
     def _settle(self) -> Lines:
         """What is done in every state that is reached: claims are judged, late actions are tried."""
         lines: Lines = []
         for claim in self.invariants:
             if claim.cond is not None:
-                lines += [f"/* {claim.name} */", *self._asserted(claim.cond)]
-        refresh: Lines = self.actions.refresh
+                lines += d_step([f"/* {claim.name} */", *self._asserted(claim.cond)])
         constraint = self.system.constraint
+        refresh = [line for trial in self.actions.refresh for line in d_step([trial])]
         if constraint is not None:
-            lines += self._sound(constraint)
             outside = neg(self.values.number(constraint, Env()))
-            refresh = selection([(outside, ["forget();", f"{self.out} = 1;"])], refresh)
+            lines += d_step([*self._sound(constraint), *selection([(outside, [f"{self.out} = 1;"])], [])])
+            refresh = selection([(Text(self.out), [])], refresh)
         lines += refresh
         if any(_may_refuse(i) for i in self.system.inits):
-            lines = selection([(Text(f"!{self.out}"), lines)], [])
-        return ["inline settle() {", "  d_step {", *indented(indented(lines or ["skip;"])), "  }", "}", ""]
+            lines = selection([(Text(self.out), [])], lines)
+        return ["inline settle() {", *indented(lines), "}", ""]
 
     def _sound(self, cond: Expr) -> Lines:
         sound = self.faults.sound(cond, Env())
@@ -204,7 +210,8 @@ class _Export:
     def _after(self) -> Lines:
         lines = ["settle();"] if self.settles else []
         if self.returns:
-            lines += ["if", f":: {self.out} ->", f"  {self.out} = 0;", f"  goto {self.start};", ":: else", "fi;"]
+            back = ["forget();", f"{self.out} = 0;", f"goto {self.start};"]
+            lines += ["if", f":: {self.out} ->", *indented(back), ":: else", "fi;"]
         return lines
 
     def _stuck(self, terminal: Expr | None) -> Lines:
@@ -218,7 +225,7 @@ class _Export:
         """Options that lead from all zeros to the initial states."""
         found: list[Lines] = []
         for init in self.system.inits:
-            if prod(raw_values(p.type) for p in init.params) > MAX_STARTS:
+            if prod(cardinality(p.type) for p in init.params) > MAX_STARTS:
                 found.append(self._start(init, *self._chosen(init)))
             else:
                 for args in arguments(init.params):
@@ -233,7 +240,7 @@ class _Export:
         if refuses:
             go = self.scratch.flag("go")
             error = disj(Text(f"{go} == {value}", COMPARE) for value in (FAILED, WRONG))
-            refused = [(error, ["assert(false);"]), (Text(f"{go} != {PASSED}", COMPARE), ["forget();", f"{self.out} = 1;"])]
+            refused = [(error, ["assert(false);"]), (Text(f"{go} != {PASSED}", COMPARE), [f"{self.out} = 1;"])]
             body = [f"{go} = {PASSED};", *body, *selection(refused, []), f"{go} = 0;"]
         step = ["d_step {", *indented([*(body or ["skip;"]), *clear]), "}"]
         return ["atomic {", f"  /* {init.name} */", *indented([*before, *step, *self._after()]), "}"]
@@ -246,7 +253,7 @@ class _Export:
             self.choices.append(f"int {name};")
             clear.append(f"{name} = 0;")
             if isinstance(param.type, SetT):
-                for at in range(len(values_of(param.type.element))):
+                for at in range(cardinality(param.type.element)):
                     before += ["if", f":: {name} = {name} | {1 << at};", ":: skip;", "fi;"]
                 env = env.bind(param.name, [Text(name)])
                 continue
@@ -254,6 +261,11 @@ class _Export:
             before += ["if", *(f":: {name} = {value};" for value in values), "fi;"]
             env = env.bind(param.name, Text(name), type_bounds(param.type) if isinstance(param.type, IntT) else None)
         return env, before, clear
+
+
+def d_step(lines: Lines) -> Lines:
+    """Statements that SPIN takes in one step."""
+    return ["d_step {", *indented(lines), "}"]
 
 
 def wrapped(lines: Lines) -> Lines:
@@ -296,17 +308,12 @@ def _may_refuse(init: Init) -> bool:
     return any(isinstance(stmt, Require | Assert) for stmt in statements(init.body))
 
 
-def raw_values(kind: ScalarT) -> int:
-    """Number of choices for a parameter."""
-    return raw_count(kind)
-
-
 def head(system: System, claims: tuple[Claim, ...], extra: int, vector: int) -> Lines:
     """What the file is, how to run it, and how to read the figures."""
     sizes = f", scope {system.scope}" if system.scope else ""
     preset = f"@{system.preset}" if system.preset else ""
     wide = f" -DVECTORSZ={vector * 2}" if vector > 900 else ""
-    more = "as many states as kvproto counts" if not extra else "one state more than kvproto counts: all zeros, before the start"
+    more = "one state more than kvproto counts, all zeros, before the start" if extra else "as many states as kvproto counts"
     rows = [
         f"{system.model}{preset}{sizes}, written by kvproto export --to promela.",
         "Parameters: " + (", ".join(f"{name}={value}" for name, value in system.parameters.items()) or "none") + ".",
@@ -317,4 +324,4 @@ def head(system: System, claims: tuple[Claim, ...], extra: int, vector: int) -> 
     for claim in claims:
         if claim.kind in LIVENESS or claim.kind == "sometimes":
             rows.append(f"Not in this file: {claim.name} ({claim.kind}); --to tla has it.")
-    return closed([line for row in rows for line in textwrap.wrap(row, WIDTH, subsequent_indent="  ", drop_whitespace=False)])
+    return closed([line for row in rows for line in textwrap.wrap(row, WIDTH, subsequent_indent="  ")])

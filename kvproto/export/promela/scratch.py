@@ -5,14 +5,15 @@ They are `hidden` from SPIN's states, and zero again after every step for the se
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 
 from kvproto.export.names import Names
-from kvproto.export.promela.storage import Storage, cell_type, words
+from kvproto.export.promela.storage import Storage, base, cell_type, words
 from kvproto.export.promela.text import Text
 from kvproto.export.promela.values import Meaning
-from kvproto.ir.types import IntT, ScalarT, SetT, Type, values_of
+from kvproto.ir.types import ArrayT, BoolT, IntT, LeafT, NoneT, OptT, RecordT, SetT, Type, cardinality
 
 
 @dataclass(slots=True)
@@ -21,22 +22,21 @@ class Scratch:
 
     storage: Storage
     names: Names
-    _known: dict[tuple[str, str, int], str] = field(default_factory=dict)
+    _known: dict[tuple[str, str, int, int], str] = field(default_factory=dict)
 
-    def local(self, name: str, kind: Type) -> Meaning:
-        """The variable of a local."""
+    def local(self, name: str, kind: Type, taken: Collection[str]) -> Meaning:
+        """A variable for a local, other than those that are taken."""
         if isinstance(kind, SetT):
             size = words(kind)
-            array = self._variable(name, "int", size)
+            array = self._free(name, "int", size, taken)
             return [Text(array)] if size == 1 else [Text(f"{array}[{at}]") for at in range(size)]
-        stored = "int" if isinstance(kind, IntT) else cell_type(kind)
-        return Text(self._variable(name, "byte" if stored == "bit" else stored, 1))  # no bit can be hidden
+        stored = "int" if isinstance(kind, IntT) else cell_type(_leaf(kind))
+        return Text(self._free(name, "byte" if stored == "bit" else stored, 1, taken))  # no bit can be hidden
 
-    def counter(self, name: str, kind: ScalarT) -> Text:
-        """The variable of a loop; it ends one beyond the last value."""
-        numbers = [int(v) for v in values_of(kind) if not isinstance(v, str)]
-        small = not numbers or (min(numbers) >= 0 and max(numbers) < 255)
-        return Text(self._variable(name, "byte" if small else "int", 1))
+    def counter(self, name: str, kind: LeafT, taken: Collection[str]) -> Text:
+        """A variable for a loop; it ends one beyond the last value."""
+        small = cardinality(kind) + base(kind) < 255 and base(kind) >= 0
+        return Text(self._free(name, "byte" if small else "int", 1, taken))
 
     def flag(self, name: str) -> str:
         """A variable of the exporter's own."""
@@ -51,9 +51,12 @@ class Scratch:
         """Whether a variable is one of these."""
         return variable.split("[", maxsplit=1)[0] in self._known.values()
 
-    def _variable(self, name: str, kind: str, size: int) -> str:
+    def _free(self, name: str, kind: str, size: int, taken: Collection[str]) -> str:
         stem = name.split(".", maxsplit=1)[0]  # the front end numbers names: `taken.3`
-        key = (stem, kind, size)
+        return next(v for at in count() if (v := self._variable(stem, kind, size, at)) not in taken)
+
+    def _variable(self, stem: str, kind: str, size: int, number: int = 0) -> str:
+        key = (stem, kind, size, number)
         if key not in self._known:
             # SPIN makes C variables of these; no function of a C library ends in an underscore.
             self._known[key] = self.names.fresh(f"{stem}_")
@@ -61,5 +64,11 @@ class Scratch:
 
     def declarations(self) -> Iterator[str]:
         """One line a variable."""
-        for (_, kind, size), name in self._known.items():
+        for (_, kind, size, _), name in self._known.items():
             yield f"hidden {kind} {name}{f'[{size}]' if size > 1 else ''};"
+
+
+def _leaf(kind: Type) -> LeafT:
+    """Locals are leaves; a record is one local for each of its parts."""
+    assert not isinstance(kind, ArrayT | RecordT)
+    return OptT(BoolT()) if isinstance(kind, NoneT) else kind

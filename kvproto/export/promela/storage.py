@@ -21,51 +21,52 @@ from dataclasses import dataclass, field
 from kvproto.export.names import Names
 from kvproto.export.promela.text import Text, infix, literal
 from kvproto.ir.nodes import Expr, Place, System
-from kvproto.ir.types import ArrayT, BoolT, EnumT, IntT, OptT, RecordT, ScalarT, SetT, Type, leaves, values_of
+from kvproto.ir.types import ArrayT, EnumT, IntT, LeafT, NoneT, OptT, RecordT, SetT, Type, Value, cardinality, leaves
 
 WORD = 31
 """Bits of a word of a set: Promela's numbers have 32, with a sign."""
 
-RESERVED = frozenset(
-    """
-    active assert atomic bit bool break byte chan c_code c_decl c_expr c_state c_track d_proctype d_step do else empty
-    enabled eval false fi for full get_priority hidden if init inline int len local ltl mtype nempty never nfull notrace
-    np_ od of pc_value pid printf printm priority proctype provided return run select set_priority short show skip string
-    timeout trace true typedef unless unsigned until weakuntil release always eventually next in xr xs implies equivalent
-    auto case char const continue default double enum extern float goto long register restrict signed sizeof static
-    struct switch union void volatile while main now uchar uint ulong ushort State Trans step_ MIN MAX DIV MOD
-    stdin stdout stderr errno at system settle forget end go which
-    """.split()
-)
-"""Words of Promela, of C, and of the programs that SPIN makes."""
+_PROMELA = """
+active assert atomic bit bool break byte chan c_code c_decl c_expr c_state c_track d_proctype d_step do else empty enabled
+eval false fi for full get_priority hidden if init inline int len local ltl mtype nempty never nfull notrace np_ od of
+pc_value pid printf printm priority proctype provided return run select set_priority short show skip string timeout trace
+true typedef unless unsigned xr xs until weakuntil release always eventually next in implies equivalent
+"""
 
+_C = """
+auto case char const continue default double enum extern float goto long register restrict signed sizeof static struct
+switch union void volatile while main now uchar uint ulong ushort State Trans stdin stdout stderr errno
+"""
 
-def raw_count(kind: Type) -> int:
-    """Number of values of what is stored in one variable (of a set: bits)."""
-    match kind:
-        case OptT(inner=inner):
-            return raw_count(inner) + 1
-        case SetT(element=element):
-            return len(values_of(element))
-        case BoolT() | EnumT() | IntT():
-            return len(values_of(kind))
-        case _:
-            return getattr(kind, "size", 0)
+_OURS = "MIN MAX DIV MOD at system settle forget end which"
+
+RESERVED = frozenset(f"{_PROMELA} {_C} {_OURS}".split())
+"""What no identifier may be called: words of Promela, of C, of the programs that SPIN makes, and of the exporter."""
 
 
 def words(kind: SetT) -> int:
     """Words that a set takes."""
-    return -(-len(values_of(kind.element)) // WORD)
+    return -(-cardinality(kind.element) // WORD)
 
 
-def base(kind: ScalarT) -> int:
-    """What is subtracted from a number to get its position."""
+def base(kind: LeafT) -> int:
+    """What is subtracted from a value to get its place among the values of its type."""
     return kind.lo if isinstance(kind, IntT) and kind.lo is not None else 0
 
 
-def position(value: bool | int | str, kind: ScalarT) -> int:
-    """Where the value stands among those of its type."""
-    return values_of(kind).index(value) if isinstance(value, str) else int(value) - base(kind)
+def position(value: Value, kind: LeafT) -> int:
+    """The place of a value among those of its type; of a set, its mask."""
+    match kind:
+        case OptT(inner=inner):
+            return 0 if value is None else position(value, inner) + 1
+        case SetT(element=element):
+            assert isinstance(value, frozenset)
+            return sum(1 << position(item, element) for item in value)
+        case EnumT(members=members):
+            return members.index(str(value))
+        case _:
+            assert isinstance(value, int)
+            return int(value) - base(kind)
 
 
 def scalar_type(bits: int) -> str:
@@ -73,11 +74,11 @@ def scalar_type(bits: int) -> str:
     return "bit" if bits <= 1 else "byte" if bits <= 8 else "short" if bits <= 15 else "int"
 
 
-def cell_type(kind: Type) -> str:
+def cell_type(kind: LeafT) -> str:
     """The Promela type of one stored variable."""
     if isinstance(kind, SetT):
-        return scalar_type(min(WORD, raw_count(kind)))
-    return scalar_type(max(1, (raw_count(kind) - 1).bit_length()))
+        return scalar_type(min(WORD, cardinality(kind.element)))
+    return scalar_type((cardinality(kind) - 1).bit_length())
 
 
 @dataclass(slots=True)
@@ -150,12 +151,14 @@ class Storage:
         """A declaration of one variable."""
         match kind:
             case ArrayT():
-                element = self.typedefs.get(kind.element) or cell_type(kind.element)
-                return f"{element} {name}[{len(values_of(kind.index))}]"
+                element = self.typedefs.get(kind.element) or self.declare(kind.element, "").strip()
+                return f"{element} {name}[{cardinality(kind.index)}]"
             case RecordT():
                 return f"{self.typedefs[kind]} {name}"
             case SetT() if words(kind) > 1:
                 return f"int {name}[{words(kind)}]"
+            case NoneT():
+                raise AssertionError("the state holds no bare None")
             case _:
                 return f"{cell_type(kind)} {name}"
 
@@ -167,8 +170,8 @@ class Storage:
 
     # --- places ---------------------------------------------------------------------------------------
 
-    def cell(self, place: Place, index: Callable[[Expr, ScalarT], str]) -> str:
-        """The variable that a place is; `index` gives the position, as text, of an index in its type."""
+    def cell(self, place: Place, index: Callable[[Expr], str]) -> str:
+        """The variable that a place is; `index` gives the position of an index as text."""
         kind: Type = self.system.state
         text = ""
         for step in place.steps:
@@ -178,13 +181,13 @@ class Storage:
                 kind = dict(kind.fields)[step]
             else:
                 assert isinstance(kind, ArrayT)
-                text += f"[{index(step, kind.index)}]"
+                text += f"[{index(step)}]"
                 kind = kind.element
                 if not isinstance(kind, RecordT) and kind in self.typedefs:
                     text += ".at"
         return text
 
-    def index_types(self, place: Place) -> list[ScalarT]:
+    def index_types(self, place: Place) -> list[LeafT]:
         """Types of the indices of a place."""
         kind: Type = self.system.state
         found = []
@@ -208,7 +211,7 @@ class Storage:
                     yield from self.cells(inner, f"{text}.{self.fields[kind, name]}")
             case ArrayT():
                 row = ".at" if not isinstance(kind.element, RecordT) and kind.element in self.typedefs else ""
-                for at in range(len(values_of(kind.index))):
+                for at in range(cardinality(kind.index)):
                     yield from self.cells(kind.element, f"{text}[{at}]{row}")
             case SetT() if words(kind) > 1:
                 yield from (f"{text}[{at}]" for at in range(words(kind)))
@@ -216,13 +219,13 @@ class Storage:
                 yield text
 
 
-def offset(value: Text, kind: ScalarT) -> Text:
+def offset(value: Text, kind: LeafT) -> Text:
     """The position of a number of the type."""
     low = base(kind)
     return value if low == 0 else infix("-", value, literal(low)) if low > 0 else infix("+", value, literal(-low))
 
 
-def onset(raw: Text, kind: ScalarT) -> Text:
+def onset(raw: Text, kind: LeafT) -> Text:
     """The number at a position; inverse of `offset`."""
     low = base(kind)
     return raw if low == 0 else infix("+", raw, literal(low)) if low > 0 else infix("-", raw, literal(-low))

@@ -12,8 +12,21 @@ from dataclasses import dataclass, field, replace
 from kvproto.export.promela.storage import WORD, Storage, offset, onset, position, words
 from kvproto.export.promela.text import FALSE, TRUE, UNARY, Text, choose, conj, decide, disj, infix, literal, neg, truth
 from kvproto.export.ranges import Bounds, bounds, domain_bounds, type_bounds, within
-from kvproto.ir.nodes import Binary, Cond, Const, Expr, Let, Local, Logic, Place, Quant, Read, SetOf, ToIndex, Unary
-from kvproto.ir.types import BoolT, EnumT, IntT, OptT, ScalarT, SetT, SortT, Type, Value, values_of
+from kvproto.ir.nodes import Binary, Checked, Cond, Const, Expr, Let, Local, Logic, Place, Quant, Read, SetOf, ToIndex, Unary
+from kvproto.ir.types import (
+    BoolT,
+    EnumT,
+    IntT,
+    LeafT,
+    OptT,
+    ScalarT,
+    SetT,
+    SortT,
+    Type,
+    Value,
+    cardinality,
+    scalars_of,
+)
 from kvproto.ir.walk import indices
 
 Words = list[Text]
@@ -31,6 +44,12 @@ class Env:
         """With one more name."""
         ranges = {k: v for k, v in self.ranges.items() if k != name} | ({} if known is None else {name: known})
         return replace(self, values={**self.values, name: value}, ranges=ranges)
+
+
+    def variables(self) -> set[str]:
+        """What the names stand for, without indices."""
+        parts = [[value] if isinstance(value, Text) else value for value in self.values.values()]
+        return {part.text.split("[", maxsplit=1)[0] for found in parts for part in found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +103,8 @@ class Values:
                 return self.value(body, env.bind(name, self.value(value, env), bounds(value, env.ranges)))
             case SetOf(type=SetT() as kind, items=items):
                 return _union([self._singleton(item, kind, env) for item in items], kind)
-            case ToIndex(arg=arg):
-                return self.number(arg, env)
+            case ToIndex(arg=arg) | Checked(body=arg):
+                return self.value(arg, env)
             case Quant():
                 return self._quant(expr, env)
             case _:
@@ -122,13 +141,19 @@ class Values:
     def positions(self, place: Place, env: Env) -> list[Text]:
         """Where in each array the place is."""
         types = self.storage.index_types(place)
-        return [offset(self.number(i, env), k) for i, k in zip(indices(place), types, strict=True)]
+        return [self._position(i, k, env) for i, k in zip(indices(place), types, strict=True)]
+
+    def _position(self, index: Expr, kind: LeafT, env: Env) -> Text:
+        if isinstance(kind, SetT):
+            (word,) = self.words(index, env)  # an array over more sets than one word has would not fit anywhere
+            return word
+        return offset(self.number(index, env), kind)
 
     def _read(self, place: Place, kind: Type, at: list[Text]) -> Meaning:
         for number, index in enumerate(at):
             if self.storage.is_inside(place, index.text):
                 found = self._read(place, kind, [*at[:number], literal(0), *at[number + 1 :]])
-                for value in range(1, len(values_of(self.storage.index_types(place)[number]))):
+                for value in range(1, cardinality(self.storage.index_types(place)[number])):
                     other = self._read(place, kind, [*at[:number], literal(value), *at[number + 1 :]])
                     found = self.either(infix("==", index, literal(value)), other, found)
                 return found
@@ -177,7 +202,7 @@ class Values:
             case "card":
                 kind = expr.arg.type
                 assert isinstance(kind, SetT)
-                return _sum(self.member(at, expr.arg, env) for at in range(len(values_of(kind.element))))
+                return _sum(self.member(at, expr.arg, env) for at in range(cardinality(kind.element)))
 
     def _unwrapped(self, arg: Expr, env: Env) -> Text:
         """What is inside an optional; nonsense where it is None, which is for `faults` to notice."""
@@ -237,7 +262,7 @@ class Values:
             at = offset(self.number(item, env), kind.element)
             fits = within(bounds(item, env.ranges), type_bounds(kind.element))
         if not fits:
-            size = len(values_of(kind.element))
+            size = cardinality(kind.element)
             there = conj([there, infix("<=", literal(0), at), infix("<", at, literal(size))])
         return conj([there, _bit(masks, at)])
 
@@ -248,7 +273,7 @@ class Values:
         """Whether the value at this position belongs to a set."""
         match expr:
             case Const(value=frozenset() as value, type=SetT(element=element)):
-                return truth(values_of(element)[at] in value)
+                return truth(scalars_of(element)[at] in value)
             case Binary(op="union", left=left, right=right):
                 return disj([self.member(at, left, env), self.member(at, right, env)])
             case Binary(op="inter", left=left, right=right):
@@ -277,7 +302,7 @@ class Values:
         found = []
         known = domain_bounds(expr.var, expr.domain.type, expr.domain.values)
         for item in expr.domain.values:
-            inner = env.bind(expr.var, self._scalar(item, expr.domain.type), known.get(expr.var))
+            inner = env.bind(expr.var, self.constant(item, expr.domain.type), known.get(expr.var))
             where = TRUE if expr.where is None else self.number(expr.where, inner)
             if every or where != FALSE:
                 found.append(Case(where, inner))

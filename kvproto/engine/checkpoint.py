@@ -1,0 +1,284 @@
+"""Journals of long searches: what it takes to go on after the process is gone.
+
+A journal is a file to which only is added.  After a header that says which search it belongs to, each record holds the links
+(parent, action) of the states found since the record before, and all counters.  States themselves are not kept: they are made
+again from the initial states, which also proves that the journal fits the program.  Every record ends in a checksum, so
+a journal that was cut off in the middle of a record (power, SIGKILL, a full disk) is good up to the record before.
+
+    kvproto.checkpoint/1\\n
+    {"identity": ..., "target": ...}\\n
+    record ...
+
+A record is six u64 (magic, first state, number of states, action width, length of the counters, CRC-32 of what follows), the
+parents as u32, the actions as u16 or u32, and the counters as u64, all in little-endian order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import sys
+import zlib
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Protocol
+
+from kvproto.diagnostics import KvError
+from kvproto.engine.bytecode import pack
+from kvproto.engine.lower import Lowered
+
+SCHEMA = b"kvproto.checkpoint/1\n"
+HEAD = struct.Struct("<6Q")
+MAGIC = 0x6B76_7072_6F74_6F31
+
+AT_ONCE = 1 << 20
+"""States in one record at most: bounds the memory that writing takes."""
+
+
+class Resumable(Protocol):
+    """What an explorer needs to be saved and made again."""
+
+    def states(self) -> int:
+        """Distinct states so far."""
+
+    def save(self, first: int, last: int) -> tuple[array[int], array[int]]:
+        """Parents and actions of states."""
+
+    def load(self, parents: array[int], actions: array[int]) -> bool:
+        """Make states again; False when memory was refused, `ValueError` if they do not fit."""
+
+    def save_meta(self) -> array[int]:
+        """All counters."""
+
+    def load_meta(self, numbers: array[int]) -> None:
+        """The reverse; `ValueError` if they do not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Links of states from number `first` on, and the counters of that moment."""
+
+    first: int
+    parents: array[int]
+    actions: array[int]
+    meta: array[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """A journal that an explorer has been brought to: its states, and the length of what is good in the file."""
+
+    states: int
+    length: int
+
+
+def identity(lowered: Lowered, *extra: object) -> str:
+    """What two searches must have in common for one to go on where the other stopped: program, layout, and options."""
+    code = pack(lowered.program)
+    parts = (code.code, code.leaf_table, code.guard_table, code.entries, lowered.layout.paths, extra)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+
+
+class Journal:
+    """Writes a journal; `saved` states are in it.
+
+    The file appears with the first record, so a search that begins anew destroys what another one has left only when it
+    has something itself.
+    """
+
+    def __init__(self, path: Path, who: str, target: str) -> None:
+        self.path = path
+        self.saved = 0
+        self._header = SCHEMA + json.dumps({"identity": who, "target": target}).encode() + b"\n"
+        self.started = False
+
+    def go_on(self, resumed: Resumed) -> None:
+        """Add to the journal that was read, cut after its last good record."""
+        with _Writing(self.path), self.path.open("r+b") as file:
+            file.truncate(resumed.length)
+        self.saved, self.started = resumed.states, True
+
+    def add(self, explorer: Resumable) -> None:
+        """Add what has been found since the last record.  A record that cannot be written whole leaves no trace."""
+        with _Writing(self.path):
+            if self.started:
+                self._append(self.path, explorer)
+            else:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                fresh = self.path.with_name(self.path.name + ".new")
+                try:
+                    fresh.write_bytes(self._header)
+                    self._append(fresh, explorer)
+                    fresh.replace(self.path)
+                finally:
+                    fresh.unlink(missing_ok=True)
+                self.started = True
+        self.saved = explorer.states()
+
+    def _append(self, path: Path, explorer: Resumable) -> None:
+        before = path.stat().st_size
+        with path.open("ab") as file:
+            try:
+                for record in self._records(explorer):
+                    _write(file, record)
+                file.flush()
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(before)
+                raise
+
+    def _records(self, explorer: Resumable) -> Iterator[Record]:
+        """Long ones in parts; only the last part has the counters, and counts."""
+        last, meta = explorer.states(), explorer.save_meta()
+        for first in range(self.saved, max(last, self.saved + 1), AT_ONCE):
+            end = min(last, first + AT_ONCE)
+            yield Record(first, *explorer.save(first, end), meta if end == last else array("Q"))
+
+
+class _Writing:
+    """Turns what the system says about writing into KV023."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        if isinstance(problem, OSError):
+            raise KvError(
+                "KV023",
+                f"the checkpoint {self.path} cannot be written: {problem.strerror or problem}",
+                reason="without it an interrupted search would have to begin again",
+                cure="make room, or name another place:  --checkpoint FILE",
+            ) from None
+
+
+def _little(numbers: array[int]) -> bytes:
+    if sys.byteorder != "little":
+        numbers = numbers[:]
+        numbers.byteswap()
+    return numbers.tobytes()
+
+
+def _native(kind: str, data: bytes) -> array[int]:
+    numbers = array(kind)
+    numbers.frombytes(data)
+    if sys.byteorder != "little":
+        numbers.byteswap()
+    return numbers
+
+
+def _write(file: IO[bytes], record: Record) -> None:
+    narrow = max(record.actions, default=0) < 1 << 16
+    actions = array("H", record.actions) if narrow else record.actions
+    parts = [_little(record.parents), _little(actions), _little(record.meta)]
+    check = 0
+    for part in parts:
+        check = zlib.crc32(part, check)
+    head = (MAGIC, record.first, len(record.parents), 2 if narrow else 4, len(record.meta), check)
+    file.write(HEAD.pack(*head))
+    for part in parts:
+        file.write(part)
+
+
+# ------------------------------------------------------------------------------------------------ reading
+
+
+def resume(path: Path, who: str, explorer: Resumable, roots: int) -> Resumed:
+    """Bring an explorer, which has its `roots` initial states, to the last complete record of a journal.
+
+    Raises KvError KV024 where the file is no journal of this search, or holds nothing.
+    """
+    try:
+        with path.open("rb") as file:
+            _check_header(path, file, who)
+            usable = _usable(file)
+            if not usable:
+                raise _unfit(path, "it holds no complete record", "the search was stopped before its first checkpoint")
+            return _replay(path, file, usable, explorer, roots)
+    except OSError as problem:
+        raise _unfit(
+            path, f"it cannot be read: {problem.strerror or problem}", "nothing can be resumed from it"
+        ) from None
+
+
+def _check_header(path: Path, file: IO[bytes], who: str) -> None:
+    if file.readline(len(SCHEMA)) != SCHEMA:
+        raise _unfit(path, "it is no kvproto.checkpoint/1 file", "it has another format")
+    try:
+        header = json.loads(file.readline(1 << 16))
+        found, target = header["identity"], header["target"]
+    except (ValueError, KeyError, TypeError):
+        raise _unfit(path, "its header is damaged", "it was cut off, or changed") from None
+    if found != who:
+        raise _unfit(
+            path,
+            f"it belongs to another search (of {target})",
+            "the model, its scope or parameters, the properties, the reductions or kvproto itself differ",
+        )
+
+
+def _unfit(path: Path, what: str, reason: str) -> KvError:
+    return KvError(
+        "KV024",
+        f"checkpoint {path} cannot be used: {what}",
+        reason=reason,
+        cure="give the target and options of the interrupted search, or begin anew without --resume",
+    )
+
+
+def _usable(file: IO[bytes]) -> list[int]:
+    """Where the records begin that end in a record with counters, and where the last of them ends."""
+    marks, good = [file.tell()], 1
+    while (record := _read(file)) is not None:
+        marks.append(file.tell())
+        if record.meta:
+            good = len(marks)
+    return marks[:good] if good > 1 else []
+
+
+def _read(file: IO[bytes]) -> Record | None:
+    """The next record, None at the end or where the file is damaged."""
+    head = file.read(HEAD.size)
+    if len(head) < HEAD.size:
+        return None
+    magic, first, count, width, meta, check = HEAD.unpack(head)
+    if magic != MAGIC or count > AT_ONCE or width not in (2, 4) or meta > 1 << 32:
+        return None
+    lengths = (4 * count, width * count, 8 * meta)
+    parts = [file.read(length) for length in lengths]
+    found = 0
+    for part in parts:
+        found = zlib.crc32(part, found)
+    if [len(part) for part in parts] != list(lengths) or found != check:
+        return None
+    actions = _native("H" if width == 2 else "I", parts[1])
+    return Record(first, _native("I", parts[0]), array("I", actions), _native("Q", parts[2]))
+
+
+def _replay(path: Path, file: IO[bytes], marks: list[int], explorer: Resumable, roots: int) -> Resumed:
+    meta: array[int] = array("Q")
+    try:
+        for mark in marks[:-1]:
+            file.seek(mark)
+            record = _read(file)
+            skip = 0 if record is None else explorer.states() - record.first
+            if record is None or skip < 0 or (skip > 0 and record.first >= roots):
+                raise ValueError("a record is missing")
+            if not explorer.load(record.parents[skip:], record.actions[skip:]):
+                raise KvError(
+                    "KV006",
+                    f"the memory limit leaves no room for the states of {path}",
+                    reason="the interrupted search had more memory",
+                    cure="raise --memory-limit",
+                )
+            meta = record.meta or meta
+        explorer.load_meta(meta)
+    except ValueError as problem:
+        raise _unfit(path, str(problem), "it was changed, or written by another version") from None
+    return Resumed(explorer.states(), marks[-1])

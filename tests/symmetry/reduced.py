@@ -1,0 +1,176 @@
+"""Searches of all states and of representatives, in a form that can be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from kvproto.engine.evaluate import Fault, Machine, State
+from kvproto.engine.explorer import FaultHit
+from kvproto.engine.lower import Lowered, lower
+from kvproto.engine.symmetry import Canonical, Failure, RealRun, canonical_path, closed, concretize
+from kvproto.engine.tier0 import PythonExplorer
+from kvproto.ir.nodes import Claim, System
+from kvproto.ir.types import SortT
+from kvproto.passes.symmetry import strict, symmetries
+
+
+class ReducedExplorer(PythonExplorer):
+    """The tier of last resort on representatives."""
+
+    def __init__(self, lowered: Lowered, canonical: Canonical) -> None:
+        super().__init__(lowered.program)
+        self._canonical = canonical
+
+    def _held(self, packed: int) -> int:
+        return self._canonical.of(super()._held(packed))
+
+    def _found(self, state: int, parent: int, action: int) -> None:
+        super()._found(self._canonical.of(state), parent, action)
+
+
+@dataclass(frozen=True)
+class Search:
+    """A finished search."""
+
+    system: System
+    lowered: Lowered
+    explorer: PythonExplorer
+    initial: list[State]
+    canonical: Canonical | None = None
+
+    def violations(self) -> dict[str, FaultHit]:
+        """The first violation of each claim: `fault` means nothing, `action` is that of a failing assertion or -1."""
+        found = {}
+        for at, claim in enumerate(self.lowered.invariants):
+            state = self.explorer.violation(at)
+            if state is not None:
+                found[claim.name] = FaultHit(-1, state, -1)
+        deadlock = self.explorer.deadlock()
+        if deadlock is not None and self.lowered.deadlock is not None:
+            found[self.lowered.deadlock.name] = FaultHit(-1, deadlock, -1)
+        for hit in self.explorer.faults():
+            name = self.lowered.faults[hit.fault].claim
+            if name and (name not in found or (hit.state, hit.action) < (found[name].state, found[name].action)):
+                found[name] = hit
+        return found
+
+    def errors(self) -> list[FaultHit]:
+        """Errors of the model, shortest runs first."""
+        hits = [h for h in self.explorer.faults() if not self.lowered.faults[h.fault].claim]
+        return sorted(hits, key=lambda h: (self.steps(h), h.state))
+
+    def steps(self, hit: FaultHit) -> int:
+        """Steps of the run to a violation or error, the failing one included."""
+        return len(self.explorer.path(hit.state)[1]) + (hit.action >= 0)
+
+    def run(self, hit: FaultHit, failing: Failure | None = None) -> RealRun:
+        """The run in real names."""
+        assert self.canonical is not None
+        start, actions = self.explorer.path(hit.state)
+        packed = self.explorer.packed(start)
+        path = canonical_path(self.system, self.lowered, self.canonical, packed, actions)
+        return concretize(self.system, self.lowered, self.canonical, path, self.initial, failing)
+
+
+def symmetric_sorts(system: System, claims: tuple[Claim, ...]) -> tuple[SortT, ...]:
+    """The sorts that a search may reduce by."""
+    return closed(system, symmetries(system, claims)[0], list(Machine(system).initial()))[0]
+
+
+def search_all(system: System, limit: int) -> Search | None:
+    """A search of all states; None where there are more than that."""
+    lowered = lower(system, system.claims)
+    initial = list(Machine(system).initial())
+    explorer = PythonExplorer(lowered.program)
+    return Search(system, lowered, explorer, initial) if _finish(explorer, lowered, initial, limit) else None
+
+
+def search_reduced(
+    system: System, sorts: tuple[SortT, ...], limit: int, kind: type[Canonical] = Canonical
+) -> Search | None:
+    """A search of representatives."""
+    tight = strict(system, sorts)
+    lowered = lower(tight, tight.claims)
+    canonical = kind(system.state, lowered.layout, sorts)
+    initial = list(Machine(system).initial())
+    explorer = ReducedExplorer(lowered, canonical)
+    found = _finish(explorer, lowered, initial, limit)
+    return Search(system, lowered, explorer, initial, canonical) if found else None
+
+
+def _finish(explorer: PythonExplorer, lowered: Lowered, initial: Iterable[State], limit: int) -> bool:
+    explorer.start([lowered.layout.pack(state) for state in initial])
+    while explorer.frontier():
+        if explorer.states() > limit:
+            return False
+        explorer.advance(1000)
+    return True
+
+
+def check_run(system: System, run: RealRun, name: str, initial: list[State], *, fails: bool) -> None:
+    """Assert that the oracle goes the way of a run and finds the claim broken at its end."""
+    machine = Machine(system)
+    assert run.init in initial
+    state = run.init
+    for action, args in run.steps[: len(run.steps) - fails]:
+        after = machine.step(action.params, action.body, state, args)
+        assert after is not None
+        state = after
+    assert state == run.last
+    claim = system.claim(name)
+    if fails:
+        action, args = run.steps[-1]
+        try:
+            machine.step(action.params, action.body, state, args)
+        except Fault as fault:
+            assert fault.claim == name
+        else:
+            raise AssertionError(f"{action.name}{args} does not fail {name}")
+    elif claim.kind != "deadlock":
+        assert claim.cond is not None and not machine.holds(claim.cond, state)
+
+
+def check_error(system: System, run: RealRun, failing: Failure) -> None:
+    """Assert that the oracle meets an error of the model at the end of a run."""
+    machine, state = Machine(system), run.init
+    try:
+        for action, args in run.steps:
+            after = machine.step(action.params, action.body, state, args)
+            assert after is not None
+            state = after
+        assert not failing.in_action
+        for claim in failing.claims:
+            if claim.cond is not None:
+                machine.holds(claim.cond, state)
+    except Fault as fault:
+        assert not fault.claim
+        return
+    raise AssertionError("the oracle meets no error")
+
+
+def compare(everything: Search, some: Search) -> None:
+    """Assert that both searches say the same, and that the runs of the reduced one are real."""
+    errors = [s.errors() for s in (everything, some)]
+    assert bool(errors[0]) == bool(errors[1]), errors
+    horizon = 1 << 30
+    if errors[0]:
+        horizon = everything.steps(errors[0][0])
+        assert some.steps(errors[1][0]) == horizon
+        first = errors[1][0]
+        failing = Failure(some.lowered.faults[first.fault], first.action >= 0, some.system.claims)
+        real = some.run(first, failing)
+        assert len(real.steps) == horizon and real.init in some.initial
+        check_error(some.system, real, failing)
+    found, wanted = (
+        {name: s.steps(hit) for name, hit in s.violations().items() if s.steps(hit) < horizon}
+        for s in (some, everything)
+    )
+    assert found == wanted
+    for name, hit in some.violations().items():
+        if some.steps(hit) < horizon:
+            fails = hit.action >= 0
+            failing = Failure(some.lowered.faults[hit.fault], True) if fails else None
+            real = some.run(hit, failing)
+            assert len(real.steps) == some.steps(hit)
+            check_run(some.system, real, name, some.initial, fails=fails)
