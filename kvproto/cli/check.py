@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Any
 
 import click
 
-from kvproto.cli.options import check_json_file, on_terminal, only, say, seconds, setting, size, write_json
+from kvproto.cli.options import check_json_file, on_terminal, say, setting, write_json
 from kvproto.cli.project import configured_targets
+from kvproto.cli.search_options import search_options, to_options
 from kvproto.diagnostics import KvError
 from kvproto.engine.outcome import Options, Progress
 from kvproto.engine.search import search, select
@@ -21,7 +23,8 @@ from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import Target, find
 from kvproto.trace import codec
-from kvproto.trace.build import build_trace
+from kvproto.trace.build import build_trace, fair_words
+from kvproto.trace.printable import printable
 from kvproto.view.verdicts import Row, as_json, describe, exit_code, table, unproven
 
 TRACES = ".kvproto/traces"
@@ -42,23 +45,7 @@ class Request:
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="Fix a parameter or the size of a sort.")
 @click.option("--scope", metavar="NAME", help="How large a world to search (kvproto list).")
-@click.option("--property", "properties", multiple=True, metavar="NAME", help="Check only this property (repeatable).")
-@click.option("--engine", type=click.Choice(["compiled", "reference"]), default="compiled", show_default=True)
-@click.option(
-    "--workers", type=click.IntRange(min=1), callback=only(1, "searches run on one core so far"), help="1 so far."
-)
-@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Stop, inconclusive, after N states.")
-@click.option("--max-depth", type=click.IntRange(min=1), metavar="N", help="Search N levels; the first is the start.")
-@click.option(
-    "--time-limit", type=click.FloatRange(min=0, min_open=True), callback=seconds, metavar="SECONDS", help="Stop then."
-)
-@click.option("--memory-limit", callback=size, metavar="BYTES", help="Bytes for the search, such as 512M or 2G.")
-@click.option(
-    "--symmetry/--no-symmetry", default=None, callback=only(False, "reductions are not built yet"), help="Off so far."
-)
-@click.option("--por/--no-por", default=None, callback=only(False, "reductions are not built yet"), help="Off so far.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Seed of hashing; changes no result.")
-@click.option("--keep-going", is_flag=True, help="Explore everything, also when every property is violated already.")
+@search_options
 @click.option("--trace-dir", default=TRACES, show_default=True, metavar="DIR", help="Where traces are written.")
 @click.option("--json", "json_file", metavar="FILE", help="Write kvproto.result/1 (- for standard output).")
 @click.option("--quiet", "-q", is_flag=True, help="Print only what does not hold; no progress.")
@@ -68,12 +55,13 @@ def check(targets: tuple[str, ...], json_file: str | None, **options: Any) -> in
     A TARGET is a shipped model `name[@preset]`, a file `model.py[:object][@preset]`, or `package.module:object`.
     Without one: what [tool.kvproto] in the nearest pyproject.toml names, else every preset of the shipped sglang model.
     """
-    request = _request(options)
     names = list(targets) or configured_targets(Path.cwd())
+    request = _request(options, alone=len(names) == 1)
     in_table = not names
     # Everything that can be refused is refused before the first search.
     jobs = [_prepare(find(name), request) for name in names or default_targets()]
     _refuse_namesakes(jobs)
+    _refuse_shared_checkpoint(jobs, request)
     codec.prepare(request.trace_dir)
     check_json_file(json_file)
     rows: list[Row] = []
@@ -89,26 +77,19 @@ def check(targets: tuple[str, ...], json_file: str | None, **options: Any) -> in
         results = [as_json(row) for row in rows]
         write_json(json_file, results if len(jobs) > 1 else results[0])
     if rows[-1].result.interrupted:
-        click.echo("interrupted: the figures are partial; this version keeps no checkpoint", err=True)
+        click.echo("interrupted: the figures are partial" + _way_on(rows[-1]), err=True)
     return worst([exit_code(row.result) for row in rows])
 
 
-def _request(options: dict[str, Any]) -> Request:
+def _request(given: dict[str, Any], alone: bool) -> Request:
+    trace_dir = Path(given["trace_dir"])
     return Request(
-        sets=dict(setting(text) for text in options["sets"]),
-        scope=options["scope"],
-        options=Options(
-            properties=tuple(options["properties"]),
-            engine=options["engine"],
-            max_states=options["max_states"],
-            max_depth=options["max_depth"],
-            time_limit=options["time_limit"],
-            memory_limit=options["memory_limit"],
-            seed=options["seed"],
-            keep_going=options["keep_going"],
-        ),
-        trace_dir=Path(options["trace_dir"]),
-        quiet=options["quiet"],
+        sets=dict(setting(text) for text in given["sets"]),
+        scope=given["scope"],
+        # Searches of several targets would overwrite each other's checkpoint.
+        options=to_options(given, trace_dir / "interrupted.checkpoint" if alone else None),
+        trace_dir=trace_dir,
+        quiet=given["quiet"],
     )
 
 
@@ -137,6 +118,21 @@ def _refuse_namesakes(jobs: list[tuple[Target, System]]) -> None:
             )
 
 
+def _refuse_shared_checkpoint(jobs: list[tuple[Target, System]], request: Request) -> None:
+    if len(jobs) > 1 and (request.options.checkpoint or request.options.resume):
+        raise KvError(
+            "KV006",
+            "--checkpoint and --resume with several targets",
+            reason="a checkpoint belongs to one search",
+            cure="check one target at a time",
+        )
+
+
+def _way_on(row: Row) -> str:
+    file = row.result.checkpoint
+    return f"; go on with the same options and  --resume {printable(shlex.quote(str(file)))}" if file else ""
+
+
 def check_system(name: str, system: System, request: Request) -> Row:
     """Search one system and write a trace for each violated property."""
     shown = not request.quiet and on_terminal()
@@ -147,9 +143,11 @@ def check_system(name: str, system: System, request: Request) -> Row:
             click.echo("\r\033[K", nl=False, err=True)
     traces = {}
     for finding in result.findings:
-        if finding.counterexample is not None:
-            trace = build_trace(system, finding.counterexample)
-            traces[finding.claim.name] = str(codec.write(replace(trace, why=why(trace)), request.trace_dir))
+        found = finding.counterexample or finding.witness
+        if found is not None:
+            trace = build_trace(system, found)
+            told = (*why(trace), *fair_words(system, found))
+            traces[finding.claim.name] = str(codec.write(replace(trace, why=told), request.trace_dir))
     return Row(name, result, traces)
 
 

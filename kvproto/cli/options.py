@@ -6,9 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -47,23 +45,6 @@ def seconds(context: click.Context, parameter: click.Parameter, value: float | N
     if value is not None and math.isnan(value):
         raise click.BadParameter("nan is no number of seconds", context, parameter)
     return value
-
-
-def only(wanted: object, why_not: str) -> Callable[[click.Context, click.Parameter, Any], Any]:
-    """An option of the contract of which this version has one value only; any other is refused, never ignored."""
-
-    def check_value(_context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-        if value not in (None, wanted):
-            given = f"--{parameter.name}" if value is True else f"--{parameter.name} {value}"
-            raise KvError(
-                "KV015",
-                f"{given} is not available in this version",
-                reason=why_not,
-                cure="leave the option out",
-            )
-        return wanted
-
-    return check_value
 
 
 def say(text: str = "", *, newline: bool = True) -> None:

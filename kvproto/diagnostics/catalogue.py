@@ -159,6 +159,18 @@ _USAGE: dict[str, Entry] = {
         "    [tool.kvproto]\n"
         '    targets = ["model.py", "sglang@patched"]',
     ),
+    "KV024": Entry(
+        "checkpoint cannot be written",
+        "The journal that an interrupted search could go on from cannot be written: the folder is not there,\n"
+        "the disk is full or protected. What was in the journal before stays good. Make room, or name another\n"
+        "file with --checkpoint.",
+    ),
+    "KV025": Entry(
+        "checkpoint does not fit",
+        "A search can only go on from the journal of the same search: same model text, scope, parameters,\n"
+        "properties and reductions. The file given to --resume belongs to another one, is no journal, or is\n"
+        "damaged before its first complete record. Workers, limits and trace folders may differ.",
+    ),
     "KV031": Entry(
         "model cannot be exported",
         "`kvproto export` writes a model for another tool, and that tool's language has no form for\n"
@@ -532,6 +544,12 @@ _FINDINGS: dict[str, Entry] = {
         "parameters are switched on. Claims about what it does hold for no reason: the guard is probably\n"
         "too strong, or something that should enable it is missing. Compare its `require` lines with the\n"
         "states that are reached. An action that a parameter switches off is not reported.",
+    ),
+    "KV302": Entry(
+        "property that says nothing here",
+        "The property has the form `if this, then that`, the search was complete, and `this` is true in no\n"
+        "reachable state. So it holds whatever `that` is. Usually the scope is too small, or something that\n"
+        "should lead to `this` is missing from the model. The verdict is inconclusive.",
     ),
 }
 

@@ -197,7 +197,7 @@ class CExplorer:
         """The transitions of the states `first` up to `last`, to states that are known."""
         self._whole(first, last)
         offsets, actions, targets = array("Q", [0]), array("I"), array("I")
-        room = EDGES_AT_ONCE + self._actions
+        room = min(EDGES_AT_ONCE, (last - first) * self._actions) + self._actions
         piece_actions, piece_targets = array("I", bytes(4 * room)), array("I", bytes(4 * room))
         at = first
         while at < last:

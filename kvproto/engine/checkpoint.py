@@ -140,7 +140,7 @@ class Journal:
 
 
 class _Writing:
-    """Turns what the system says about writing into KV023."""
+    """Turns what the system says about writing into KV024."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -151,7 +151,7 @@ class _Writing:
     def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
         if isinstance(problem, OSError):
             raise KvError(
-                "KV023",
+                "KV024",
                 f"the checkpoint {self.path} cannot be written: {problem.strerror or problem}",
                 reason="without it an interrupted search would have to begin again",
                 cure="make room, or name another place:  --checkpoint FILE",
@@ -192,7 +192,7 @@ def _write(file: IO[bytes], record: Record) -> None:
 def resume(path: Path, who: str, explorer: Resumable, roots: int) -> Resumed:
     """Bring an explorer, which has its `roots` initial states, to the last complete record of a journal.
 
-    Raises KvError KV024 where the file is no journal of this search, or holds nothing.
+    Raises KvError KV025 where the file is no journal of this search, or holds nothing.
     """
     try:
         with path.open("rb") as file:
@@ -225,7 +225,7 @@ def _check_header(path: Path, file: IO[bytes], who: str) -> None:
 
 def _unfit(path: Path, what: str, reason: str) -> KvError:
     return KvError(
-        "KV024",
+        "KV025",
         f"checkpoint {path} cannot be used: {what}",
         reason=reason,
         cure="give the target and options of the interrupted search, or begin anew without --resume",

@@ -15,6 +15,7 @@
 #include "c/search.h"
 #include "c/parallel.h"
 #include "c/tables.h"
+#include "c/graph.h"
 
 /* ------------------------------------------------------------------------------------------- the library */
 

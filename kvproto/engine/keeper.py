@@ -11,7 +11,6 @@ from kvproto.engine.outcome import Options
 from kvproto.engine.tiers import Chosen
 from kvproto.ir.nodes import Claim, System
 
-
 WORTH_KEEPING_S = 5.0
 
 

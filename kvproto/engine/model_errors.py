@@ -89,6 +89,12 @@ class ModelErrors:
             raise AssertionError(f"the reference checker does not confirm {info.message!r} at {info.loc}: {place}")
         return model_error(self.system, fault, place)
 
+    def in_claim(self, claim: Claim, number: int, fault: Fault) -> KvError:
+        """The error that a claim about runs goes wrong in a state."""
+        start, path = self.explorer.path(number)
+        run = self._origin(start) + [call(*self.lowered.instances[at]) for at in path]
+        return model_error(self.system, fault, f"evaluating {claim.name} after: {listed(run) or 'nothing yet'}")
+
     def _origin(self, start: int) -> list[str]:
         """The init function that gave an initial state, where there is a choice."""
         machine, wanted = Machine(self.system), self._state(start)

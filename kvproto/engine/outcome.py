@@ -67,6 +67,8 @@ class Counterexample:
     loop: int | None = None
     """For a run without end: number of the state (0 is `init`) to which the last step leads back; with as many states
     as steps the run stays in its last state forever."""
+    args: Args = ()
+    """The choice of the parameters of a claim about runs for which it is violated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,12 @@ from kvproto.engine.model_errors import ModelErrors, listed, model_error
 from kvproto.engine.outcome import Counterexample, Finding, Options, Progress, Result
 from kvproto.engine.starting import InitFault, called, run_init, starts
 from kvproto.engine.tiers import Chosen, choose_tier, no_room
-from kvproto.ir.nodes import Claim, System
+from kvproto.ir.nodes import LIVENESS, Claim, Expr, System
 from kvproto.passes import run as run_passes
 
 if TYPE_CHECKING:
     from kvproto.engine.keeper import Keeper
+    from kvproto.engine.liveness import LivenessFinding
 
 __all__ = ["Options", "Progress", "Result", "search", "select"]
 
@@ -60,7 +61,7 @@ def search(
     folded = run_passes(system)
     judged = [folded.claim(claim.name) for claim in claims]
     probes = Probes(judged, folded, chosen.coverage)
-    lowered = lower(folded, claims, probes.conditions)
+    lowered = lower(folded, claims, probes.conditions, _asked_of_runs(system, claims))
     tier = choose_tier(system, lowered, chosen)
     run = _Run(system, lowered, tier, claims, probes, chosen, progress)
     try:
@@ -68,6 +69,15 @@ def search(
         return run.result()
     finally:
         tier.explorer.close()
+
+
+def _asked_of_runs(system: System, claims: tuple[Claim, ...]) -> list[Expr]:
+    """What has to be known about single states to judge whole runs."""
+    if not any(claim.kind in LIVENESS for claim in claims):
+        return []
+    from kvproto.engine.liveness import predicates
+
+    return predicates(system, claims)
 
 
 class Probes:
@@ -119,6 +129,7 @@ class _Run:
         self.piece = FIRST_PIECE
         self.next_look = 0
         self.failed_starts: dict[str, State] = {}
+        self.judged_runs: dict[str, Finding] = {}
         self.keeper = self._keeper()
 
     def _keeper(self) -> Keeper | None:
@@ -150,6 +161,7 @@ class _Run:
                 self.stopped = "interrupted" if self.interrupted else self._limit()
                 if not self.stopped:
                     self._advance()
+            self.judged_runs = self._judge_runs(pressed)
         if self.keeper:
             self.keeper.end(self.seconds(), finished=self.explorer.frontier() == 0 or self.stopped == DECIDED)
 
@@ -254,6 +266,38 @@ class _Run:
         e = self.explorer
         return Progress(e.states(), e.frontier(), e.level(), e.transitions(), self.seconds(), e.memory())
 
+    # --- claims about runs ----------------------------------------------------------------------------
+
+    def _judge_runs(self, pressed: Callable[[], bool]) -> dict[str, Finding]:
+        """The verdicts on claims about runs, from the graph of the states found."""
+        runs = tuple(c for c in self.claims if c.kind in LIVENESS and c.name not in self.failed_starts)
+        if not runs or self.interrupted:
+            return {}
+        from kvproto.engine.liveness import Budget, ConditionFault, check
+
+        def stop() -> str:
+            if pressed():
+                self.interrupted, self.stopped = True, "interrupted"
+            limit = self.options.time_limit
+            late = limit is not None and self.seconds() >= limit
+            return "interrupted" if self.interrupted else "time limit" if late else ""
+
+        budget = Budget(self.options.memory_limit, stop)
+        try:
+            found = check(self.system, self.lowered, self.explorer, runs, budget=budget)
+        except ConditionFault as problem:
+            raise self.errors.in_claim(problem.claim, problem.state, problem.fault) from None
+        return {finding.claim.name: self._of_runs(finding) for finding in found}
+
+    def _of_runs(self, found: LivenessFinding) -> Finding:
+        if found.lasso is not None:
+            lasso = found.lasso
+            run = Counterexample(found.claim, lasso.init, lasso.steps, lasso.loop, lasso.args)
+            return Finding(found.claim, "violated", "exhaustive", run)
+        if found.verdict == "holds":
+            return self._clean(found.claim, complete=self.explorer.frontier() == 0 and not self.stopped)
+        return Finding(found.claim, "inconclusive", "bounded", reason=found.reason)
+
     # --- the result -----------------------------------------------------------------------------------
 
     def result(self) -> Result:
@@ -301,6 +345,8 @@ class _Run:
     def _finding(self, claim: Claim, complete: bool) -> Finding:
         if claim.name in self.failed_starts:
             return Finding(claim, "violated", "exhaustive", Counterexample(claim, self.failed_starts[claim.name], ()))
+        if claim.kind in LIVENESS:
+            return self.judged_runs.get(claim.name) or Finding(claim, "inconclusive", "bounded")
         if claim.kind == "sometimes":
             return self._seen(claim, complete)
         hit = self._violation(claim)

@@ -26,7 +26,7 @@ class Chosen:
 def choose_tier(system: System, lowered: Lowered, options: Options) -> Chosen:
     """The explorer for a search.
 
-    Raises KvError KV006 where there is no memory, KV022 where the tier lacks what was asked for.
+    Raises KvError KV006 where there is no memory, KV015 where the tier lacks what was asked for.
     """
     try:
         # Each tier is imported when it runs: the others would only make the start slower.
@@ -62,6 +62,7 @@ def _c_explorer(lowered: Lowered, options: Options) -> Chosen:
         memory_limit=options.memory_limit,
         seed=options.seed,
         workers=options.workers,
+        numbered=bool(lowered.predicates),
         fingerprints=options.fingerprints,
         spill=spill,
         compile=compile_when[options.tier],
@@ -79,7 +80,7 @@ def _refuse_extras(options: Options, tier: str) -> None:
     for what, wanted in asked.items():
         if wanted:
             raise KvError(
-                "KV022",
+                "KV015",
                 f"{tier} has no {what}",
                 reason="that is part of the C engine, which does not run in this search",
                 cure="leave the option out, or let the C engine run (kvproto check says which tier runs and why)",

@@ -27,6 +27,11 @@ def why(trace: Trace) -> tuple[str, ...]:
     if len(told) < LEAST:
         told = told + chain(facts, (LEAST if told else MOST) - len(told))
     if trace.loop is not None:
-        back = f"After step {facts.end} the run goes on with step {trace.loop + 1} again, for ever."
-        told = [*told[: MOST - 1], back]
+        told = [*told[: MOST - 1], _for_ever(facts.end, trace.loop)]
     return tuple(told[:MOST])
+
+
+def _for_ever(end: int, loop: int) -> str:
+    if loop < end:
+        return f"After step {end} the run goes on with step {loop + 1} again, for ever."
+    return f"After step {end} nothing happens any more." if end else "Nothing happens at all."

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 
 from kvproto.engine.blame import blame, blame_refusal
 from kvproto.engine.evaluate import Args, Fault, Machine, NotEnabled, Run, State, choices
+from kvproto.engine.liveness import Lasso, confirm, decisive, why_fair
 from kvproto.engine.outcome import Counterexample
 from kvproto.engine.starting import InitFault, call, run_init
 from kvproto.ir.digest import digest
-from kvproto.ir.nodes import Action, Assert, Claim, FlightInfo, PoolInfo, System
+from kvproto.ir.nodes import Action, Assert, Claim, Expr, FlightInfo, PoolInfo, System, Unary
 from kvproto.ir.types import ArrayT, LeafT, Path, RecordT, Type, label, leaves, show_path, values_of
 from kvproto.trace.trace import FlightView, PoolView, Step, Trace, Value, Vocabulary
 from kvproto.trace.trace import State as TraceState
@@ -26,15 +27,18 @@ def build_trace(system: System, found: Counterexample) -> Trace:
     Raises NotReproduced if a step is not enabled there, or the claim is not violated at the end.
     """
     recorder = _Recorder(system)
-    state, steps = found.init, []
+    state, steps, states = found.init, [], [found.init]
     blamed: list[Path] | None = None
     for number, (action, args) in enumerate(found.steps, 1):
         state, step, fault = recorder.step(state, action, args)
         steps.append(step)
+        states.append(state)
         if fault is not None:
             blamed = recorder.at_fault(fault, found, number)
     if blamed is None and found.claim.kind == "assert":
         blamed = recorder.at_start(found.claim, found.init)
+    elif blamed is None and found.loop is not None:
+        blamed = recorder.on_lasso(found, states)
     elif blamed is None:
         blamed = recorder.at_state(found.claim, state)
     return Trace(
@@ -44,13 +48,25 @@ def build_trace(system: System, found: Counterexample) -> Trace:
         parameters=dict(system.parameters),
         property=found.claim.name,
         claim=found.claim.text,
-        verdict="violated",
+        verdict="holds" if found.claim.kind == "sometimes" else "violated",
         digest=digest(system),
         init=recorder.shown(found.init),
         steps=tuple(steps),
         blame=tuple(recorder.text(path) for path in blamed),
+        loop=found.loop,
         vocabulary=vocabulary(system),
     )
+
+
+def lasso_of(found: Counterexample) -> Lasso:
+    """A counterexample to a claim about runs, as the liveness checker takes it."""
+    assert found.loop is not None
+    return Lasso(found.args, found.init, found.steps, found.loop)
+
+
+def fair_words(system: System, found: Counterexample) -> tuple[str, ...]:
+    """Why fairness does not exclude the run; nothing for runs that end."""
+    return () if found.loop is None else why_fair(system, lasso_of(found))
 
 
 class _Recorder:
@@ -129,9 +145,24 @@ class _Recorder:
         quiet = Machine(self.system)
         if claim.kind == "deadlock":
             return self._at_deadlock(quiet, claim, state)
+        if claim.kind == "sometimes" and claim.cond is not None:
+            return self._at_witness(quiet, claim.cond, state)
         if claim.cond is None or quiet.holds(claim.cond, state):
             raise NotReproduced(f"{claim.name} holds at the end of the run in the reference checker")
         return blame(quiet, claim.cond, state)
+
+    def _at_witness(self, quiet: Machine, cond: Expr, state: State) -> list[Path]:
+        """What decides that the condition is true in the last state: what makes its opposite false."""
+        if not quiet.holds(cond, state):
+            raise NotReproduced("the last state is no witness in the reference checker")
+        return blame(quiet, Unary(cond.type, "not", cond, cond.loc), state)
+
+    def on_lasso(self, found: Counterexample, states: list[State]) -> list[Path]:
+        """What decides, in the state that matters, that the goal is not met."""
+        lasso = lasso_of(found)
+        confirm(self.system, found.claim, lasso)
+        goal, at = decisive(self.system, found.claim, lasso)
+        return blame(Machine(self.system), goal, states[at])
 
     def _at_deadlock(self, quiet: Machine, claim: Claim, state: State) -> list[Path]:
         """Why the last state is no end, then why no action can happen in it."""

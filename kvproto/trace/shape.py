@@ -239,9 +239,9 @@ def _loop(place: Field, steps: int) -> int | None:
     if place.value is None:
         return None
     if isinstance(place.value, bool) or not isinstance(place.value, int):
-        place.refuse("null or the index of a step")
-    if not 0 <= place.value < steps:
-        place.refuse(f"an index from 0 to {steps - 1}" if steps else "null, as there are no steps")
+        place.refuse("null or the number of a state")
+    if not 0 <= place.value <= steps:
+        place.refuse(f"a number from 0 to {steps}")
     return place.value
 
 

@@ -78,7 +78,8 @@ class Trace:
 
     `parameters` are all sizes and switches in force; `claim` is the property in words; `blame` are the paths of the
     last state (or, for a deadlock or a failed assertion, the paths read) that decide the verdict; `loop` is the
-    index of the step a lasso returns to.
+    number of the state (0 is `init`) to which the last step of a run without end leads back: step `loop` + 1 follows
+    again.  If it is the number of the last state the run stays there forever.
     """
 
     model: str

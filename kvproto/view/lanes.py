@@ -94,9 +94,7 @@ def _assign(flights: Sequence[Flight], most: int) -> _Bands:
 class _Picture:
     """Column widths, fixed once, and the rows drawn with them."""
 
-    def __init__(
-        self, trace: Trace, flights: list[Flight], bands: _Bands, cell: int, digits: int, width: int
-    ) -> None:
+    def __init__(self, trace: Trace, flights: list[Flight], bands: _Bands, cell: int, digits: int, width: int) -> None:
         self.trace = trace
         self.facts = Facts(trace)
         self.flights = flights
@@ -116,10 +114,7 @@ class _Picture:
     def _columns(self) -> list[int]:
         """Width of each lane; empty if there are so many that all share one column."""
         room = self.width - self.digits - 2 - (self.right + 2 if self.right else 0)
-        wanted = [
-            max([cells(printable(lane)), *(cells(act) for act in self._acts(lane))]) + 2
-            for lane in self.lanes
-        ]
+        wanted = [max([cells(printable(lane)), *(cells(act) for act in self._acts(lane))]) + 2 for lane in self.lanes]
         while sum(wanted) > room and max(wanted) > _LANE:
             wanted[wanted.index(max(wanted))] -= 1
         return wanted if sum(wanted) <= room else []
@@ -213,9 +208,7 @@ class _Picture:
         where, owner = (flight.target, flight.owner) if late else (flight.source, flight.source_owner)
         page = f"{'page' if late else 'its source page'} {printable(where.label) if where else '?'}"
         now = f"{printable(owner)}'s" if owner is not None else "free"
-        start = (
-            f"{'LATE' if late else 'WRONG BYTES'}: posted at {flight.posted} by {printable(flight.request)}"
-        )
+        start = f"{'LATE' if late else 'WRONG BYTES'}: posted at {flight.posted} by {printable(flight.request)}"
         text = f"{start}, {page} is {now} now{self._hand(flight)}"
         lead = self._left() + self.bands.columns.get(flight.name, 0) * self.cell + 1
         indent = max(lead - cells(text), self.digits + 2)

@@ -41,9 +41,7 @@ def render_page_map(trace: Trace, *, after: int | None = None, width: int = 80) 
     state = _states(trace)[after]
     rows: list[str] = []
     for pool in trace.vocabulary.pools:
-        rows += _table(
-            pool, [(after, f"after step {after}" if after else "at the start", _row(pool, state))], width
-        )
+        rows += _table(pool, [(after, f"after step {after}" if after else "at the start", _row(pool, state))], width)
     return _text(rows, width)
 
 
@@ -87,9 +85,7 @@ def _table(pool: PoolView, rows: Sequence[tuple[int, str, list[str]]], width: in
         return []
     names = [printable(page) for page in pool.pages]
     digits = max(len(str(number)) for number, _, _ in rows)
-    label = min(
-        _LABEL, max(cells(text) for text in [*(text for _, text, _ in rows), f"{printable(pool.name)} page"])
-    )
+    label = min(_LABEL, max(cells(text) for text in [*(text for _, text, _ in rows), f"{printable(pool.name)} page"]))
     left = digits + 2 + label + 2
     size = max(cells(text) for text in [*names, *(text for _, _, line in rows for text in line)]) + 1
     size = min(size, width - left)

@@ -36,8 +36,13 @@ def render_steps(trace: Trace, *, width: int = 80) -> str:
         star = "*" if number in guilty else " "
         rows += _step(step, f"{star}{str(number).rjust(digits)}  ", lanes, width)
         if trace.loop is not None and number == len(trace.steps):
-            rows.append(f"{' ' * (digits + 3)}then step {trace.loop + 1} again, for ever")
+            rows.append(f"{' ' * (digits + 3)}{what_follows(trace.loop, len(trace.steps))}")
     return "\n".join(row.rstrip() for row in rows) + "\n" if rows else "  (none)\n"
+
+
+def what_follows(loop: int, steps: int) -> str:
+    """How a run without end goes on after its last step."""
+    return f"then step {loop + 1} again, for ever" if loop < steps else "then nothing happens any more"
 
 
 def partly_guilty(trace: Trace) -> bool:

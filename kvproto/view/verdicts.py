@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kvproto import __version__
+from kvproto.engine.coverage import Gap
 from kvproto.engine.outcome import Finding, Result, Verdict
 from kvproto.trace.printable import fold, printable
 
@@ -48,8 +49,12 @@ def as_json(row: Row) -> dict[str, object]:
         "scope": system.scope,
         "engine": "reference" if result.tier == "reference" else "compiled",
         "tier": result.tier,
-        "workers": 1,
-        "reductions": {"symmetry": False, "por": False},
+        "compiled": result.compiled,
+        "workers": result.workers,
+        "reductions": {"symmetry": bool(result.symmetric), "por": result.por},
+        "symmetric_sorts": list(result.symmetric),
+        "storage": "fingerprints" if result.lossy else "exact",
+        "collision_probability": result.collision_probability,
         "complete": result.complete,
         "stopped": result.stopped or None,
         "states": result.states,
@@ -57,9 +62,18 @@ def as_json(row: Row) -> dict[str, object]:
         "depth": result.depth,
         "seconds": round(result.seconds, 3),
         "bytes_per_state": round(result.bytes_per_state, 1),
+        "outside_constraint": result.outside,
+        "fired": dict(result.fired),
         "never_fired": list(result.never_fired),
+        "vacuous": [_gap(gap) for gap in result.vacuous],
+        "redundant_guards": None if result.redundant is None else [_gap(gap) for gap in result.redundant],
+        "checkpoint": None if result.checkpoint is None else str(result.checkpoint),
         "properties": [_property(f, row.traces.get(f.claim.name)) for f in result.findings],
     }
+
+
+def _gap(gap: Gap) -> dict[str, object]:
+    return {"where": gap.owner, "condition": gap.text, "loc": str(gap.loc)}
 
 
 def _property(finding: Finding, trace: str | None) -> dict[str, object]:
@@ -69,7 +83,8 @@ def _property(finding: Finding, trace: str | None) -> dict[str, object]:
         "verdict": finding.verdict,
         "strength": finding.strength,
         "trace": trace,
-        "length": len(finding.counterexample.steps) if finding.counterexample else None,
+        "length": len(run.steps) if (run := finding.counterexample or finding.witness) else None,
+        "reason": finding.reason or None,
     }
 
 
@@ -92,31 +107,65 @@ def describe(row: Row, *, quiet: bool = False) -> list[str]:
         f"  {result.states:,} states  {result.transitions:,} transitions  depth {result.depth}  "
         f"{result.seconds:.2f} s  {result.bytes_per_state:.0f} bytes/state  {end}"
     )
-    lines += warnings(result)
-    lines += _folded(doubt(result))
+    lines += [*notes(result), *warnings(result), *_folded(doubt(result))]
     return lines + _next(list(row.traces.values()))
 
 
 def _line(finding: Finding, width: int, trace: str | None) -> str:
     text = f"  {WORDS[finding.verdict]:<9} {finding.claim.name:<{width}}  {finding.strength}"
-    if finding.counterexample is None:
-        return text
-    steps = len(finding.counterexample.steps)
-    return f"{text}  {steps} step{'' if steps == 1 else 's'} -> {printable(trace or '(no trace written)')}"
+    run = finding.counterexample or finding.witness
+    if run is None:
+        return f"{text}  {finding.reason}" if finding.reason else text
+    steps = len(run.steps)
+    what = "witness of " if finding.witness else ""
+    return f"{text}  {what}{steps} step{'' if steps == 1 else 's'} -> {printable(trace or '(no trace written)')}"
 
 
 def tier_words(result: Result) -> str:
     """Which tier ran, and why a slower one."""
     words = {"C": "C", "Python": "Python (slower)", "reference": "reference"}[result.tier]
+    if result.compiled:
+        words = "C, model compiled"
+    if result.workers > 1:
+        words += f", {result.workers} workers"
+    if result.symmetric:
+        words += f", symmetry over {', '.join(result.symmetric)}"
+    if result.por:
+        words += ", partial order"
+    if result.lossy:
+        words += ", 128-bit fingerprints (lossy)"
     return f"{words}: {printable(result.tier_note)}" if result.tier_note else words
 
 
+def notes(result: Result) -> list[str]:
+    """What one may want to know about a search and need not act on."""
+    lines = []
+    if result.outside:
+        lines += _folded(
+            f"{result.outside:,} states outside of the constraint were judged, but not counted or expanded"
+        )
+    if result.lossy:
+        lines += _folded(
+            f"two states were taken for one with a probability of at most {result.collision_probability:.0e}"
+        )
+    if result.symmetry_note:
+        lines += _folded(f"symmetry: {result.symmetry_note}")
+    for gap in result.redundant or ():
+        lines += _folded(f"{gap.loc}: this part of the guard of {gap.owner} never decides: {gap.text}")
+    if result.redundant == ():
+        lines += _folded("every part of every guard decides somewhere")
+    return lines
+
+
 def warnings(result: Result) -> list[str]:
-    """KV301 if actions never fired."""
-    if not result.never_fired:
-        return []
-    names = ", ".join(result.never_fired)
-    return _folded(f"warning KV301  never happened in this scope, so what they do is unchecked: {names}")
+    """KV301 if actions never fired, KV302 for properties that say nothing here."""
+    lines = []
+    if result.never_fired:
+        names = ", ".join(result.never_fired)
+        lines += _folded(f"warning KV301  never happened in this scope, so what they do is unchecked: {names}")
+    for gap in result.vacuous:
+        lines += _folded(f"warning KV302  {gap.owner} holds vacuously, this is never true: {gap.text}  ({gap.loc})")
+    return lines
 
 
 def doubt(result: Result) -> str:
@@ -130,7 +179,11 @@ def doubt(result: Result) -> str:
         return f"inconclusive: the search was stopped ({result.stopped})" + (f"; {cure}" if cure else "")
     if not result.findings:
         return "inconclusive: nothing was selected, the model has no property; write one with @invariant"
-    return "inconclusive: actions never happened; set a larger scope, or switch them off"
+    if result.never_fired:
+        return "inconclusive: actions never happened; set a larger scope, or switch them off"
+    if result.vacuous:
+        return "inconclusive: a property is vacuous in this scope; set a larger one, or do not select it"
+    return "inconclusive: not every property could be decided"
 
 
 def _folded(text: str) -> list[str]:
@@ -166,7 +219,8 @@ def overall(result: Result) -> Verdict:
     verdicts = {f.verdict for f in result.findings}
     if "violated" in verdicts:
         return "violated"
-    return "holds" if verdicts == {"holds"} and not result.never_fired else "inconclusive"
+    doubtful = result.never_fired or result.vacuous
+    return "holds" if verdicts == {"holds"} and not doubtful else "inconclusive"
 
 
 def unproven(result: Result) -> bool:

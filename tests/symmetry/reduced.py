@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import pytest
+
 from kvproto.engine.evaluate import Fault, Machine, State
 from kvproto.engine.explorer import FaultHit
 from kvproto.engine.lower import Lowered, lower
@@ -121,32 +123,29 @@ def check_run(system: System, run: RealRun, name: str, initial: list[State], *, 
     claim = system.claim(name)
     if fails:
         action, args = run.steps[-1]
-        try:
+        with pytest.raises(Fault) as caught:
             machine.step(action.params, action.body, state, args)
-        except Fault as fault:
-            assert fault.claim == name
-        else:
-            raise AssertionError(f"{action.name}{args} does not fail {name}")
+        assert caught.value.claim == name
     elif claim.kind != "deadlock":
         assert claim.cond is not None and not machine.holds(claim.cond, state)
 
 
 def check_error(system: System, run: RealRun, failing: Failure) -> None:
     """Assert that the oracle meets an error of the model at the end of a run."""
+    with pytest.raises(Fault) as caught:
+        _follow(system, run, failing)
+    assert not caught.value.claim
+
+
+def _follow(system: System, run: RealRun, failing: Failure) -> None:
     machine, state = Machine(system), run.init
-    try:
-        for action, args in run.steps:
-            after = machine.step(action.params, action.body, state, args)
-            assert after is not None
-            state = after
-        assert not failing.in_action
-        for claim in failing.claims:
-            if claim.cond is not None:
-                machine.holds(claim.cond, state)
-    except Fault as fault:
-        assert not fault.claim
-        return
-    raise AssertionError("the oracle meets no error")
+    for at, (action, args) in enumerate(run.steps, 1):
+        after = machine.step(action.params, action.body, state, args)
+        assert after is not None and not (failing.in_action and at == len(run.steps))
+        state = after
+    for claim in failing.claims:
+        if claim.cond is not None:
+            machine.holds(claim.cond, state)
 
 
 def compare(everything: Search, some: Search) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 Integers = Callable[[int, int], int]
 Lines = list[str]
@@ -44,8 +44,7 @@ class Scope:
     def inner(self, name: str = "", sort: str = "") -> Scope:
         """The scope of a block or of a comprehension over a sort."""
         elements = {**self.elements, name: sort} if name else dict(self.elements)
-        lists = list(self.numbers), list(self.flags)
-        return Scope(self.draw, self.sorts, self.fields, self.risk, self.order, elements, *lists, self.counter, self.loops)
+        return replace(self, elements=elements, numbers=list(self.numbers), flags=list(self.flags))
 
     def chance(self, percent: int) -> bool:
         """True in that many cases of a hundred."""
@@ -73,7 +72,7 @@ class Scope:
     def element(self, sort: str) -> str | None:
         """An element of a sort."""
         ways = [name for name, kind in self.elements.items() if kind == sort]
-        ways += [place for place in self.places(sort, 1)]
+        ways += self.places(sort, 1)
         if self.risky():
             ways += self.places(f"Opt({sort})", 1)
         if self.unruly():

@@ -130,7 +130,7 @@ class _Export:
                 self.system,
                 "Promela",
                 f"there are {total} action instances, {counts[action.name]} of them of {action.name}",
-                reason=f"each becomes an option of one process, of which {MAX_INSTANCES} can be compiled in a minute or so",
+                reason=f"each becomes an option of one process, of which {MAX_INSTANCES} compile in a minute or so",
                 cure="export a smaller scope",
                 loc=action.loc,
             )
@@ -313,7 +313,7 @@ def head(system: System, claims: tuple[Claim, ...], extra: int, vector: int) -> 
     sizes = f", scope {system.scope}" if system.scope else ""
     preset = f"@{system.preset}" if system.preset else ""
     wide = f" -DVECTORSZ={vector * 2}" if vector > 900 else ""
-    more = "one state more than kvproto counts, all zeros, before the start" if extra else "as many states as kvproto counts"
+    more = "one state more than kvproto counts, all zeros, before it starts" if extra else "as many states as kvproto"
     rows = [
         f"{system.model}{preset}{sizes}, written by kvproto export --to promela.",
         "Parameters: " + (", ".join(f"{name}={value}" for name, value in system.parameters.items()) or "none") + ".",

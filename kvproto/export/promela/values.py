@@ -12,7 +12,22 @@ from dataclasses import dataclass, field, replace
 from kvproto.export.promela.storage import WORD, Storage, offset, onset, position, words
 from kvproto.export.promela.text import FALSE, TRUE, UNARY, Text, choose, conj, decide, disj, infix, literal, neg, truth
 from kvproto.export.ranges import Bounds, bounds, domain_bounds, type_bounds, within
-from kvproto.ir.nodes import Binary, Checked, Cond, Const, Expr, Let, Local, Logic, Place, Quant, Read, SetOf, ToIndex, Unary
+from kvproto.ir.nodes import (
+    Binary,
+    Checked,
+    Cond,
+    Const,
+    Expr,
+    Let,
+    Local,
+    Logic,
+    Place,
+    Quant,
+    Read,
+    SetOf,
+    ToIndex,
+    Unary,
+)
 from kvproto.ir.types import (
     BoolT,
     EnumT,
