@@ -32,8 +32,8 @@ class EngineFailure(RuntimeError):
 class CExplorer:
     """Explores a program with the C engine.
 
-    `memory_limit` bounds the bytes held; `seed` changes how states are hashed and nothing that can be seen; nor does the
-    number of workers.  `compile` says when printed C takes over from the interpreter.
+    `memory_limit` bounds the bytes held; `seed` changes how states are hashed and nothing that can be seen; nor
+    does the number of workers.  `compiling` says when printed C takes over from the interpreter.
     """
 
     tier: str = "C"
@@ -49,7 +49,7 @@ class CExplorer:
         numbered: bool = False,
         fingerprints: bool = False,
         spill: str | None = None,
-        compile: Compile = "off",
+        compiling: Compile = "off",
     ) -> None:
         engine = load_engine()
         if isinstance(engine, Unavailable):
@@ -71,10 +71,10 @@ class CExplorer:
         if self._handle is None:
             raise MemoryError("the memory limit leaves no room for a search")
         self._blocks: CompiledBlocks | None = None
-        self._compilation = None if compile == "off" else Compilation(code)
+        self._compilation = None if compiling == "off" else Compilation(code)
         if self._compilation is not None:
             self._install(self._compilation.cached())
-            if compile == "now" and self._blocks is None:
+            if compiling == "now" and self._blocks is None:
                 self._compilation.begin()
                 self._install(self._compilation.finished(wait=True))
 

@@ -1,16 +1,17 @@
 """Journals of long searches: what it takes to go on after the process is gone.
 
-A journal is a file to which only is added.  After a header that says which search it belongs to, each record holds the links
-(parent, action) of the states found since the record before, and all counters.  States themselves are not kept: they are made
-again from the initial states, which also proves that the journal fits the program.  Every record ends in a checksum, so
-a journal that was cut off in the middle of a record (power, SIGKILL, a full disk) is good up to the record before.
+A journal is a file to which only is added.  After a header that says which search it belongs to, each record holds
+the links (parent, action) of the states found since the record before, and all counters.  States themselves are not
+kept: they are made again from the initial states, which also proves that the journal fits the program.  Every
+record ends in a checksum, so a journal that was cut off in the middle of a record (power, SIGKILL, a full disk) is
+good up to the record before.
 
     kvproto.checkpoint/1\\n
     {"identity": ..., "target": ...}\\n
     record ...
 
-A record is six u64 (magic, first state, number of states, action width, length of the counters, CRC-32 of what follows), the
-parents as u32, the actions as u16 or u32, and the counters as u64, all in little-endian order.
+A record is six u64 (magic, first state, number of states, action width, length of the counters, CRC-32 of what
+follows), the parents as u32, the actions as u16 or u32, and the counters as u64, all in little-endian order.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What a search should have met: conditions that are true somewhere if the model says what it seems to say.
 
-A search that finds nothing wrong is worth little if the interesting things cannot happen.  From the guards of actions and from
-properties follow *probes*, conditions on single states; one that is true in no reachable state is a *gap*:
+A search that finds nothing wrong is worth little if the interesting things cannot happen.  From the guards of
+actions and from properties follow *probes*, conditions on single states; one that is true in no reachable state is
+a *gap*:
 
 - a part of a guard never decides: whenever the other parts hold it holds as well, so it could be left out;
 - the premise of a property is never true, so the property holds *vacuously*.
@@ -37,7 +38,9 @@ GapKind = Literal["guard", "premise"]
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Something that no reachable state shows: part of a guard of action `owner`, or the premise of property `owner`."""
+    """Something that no reachable state shows: part of a guard of action `owner`, or the premise of property `owner`.
+    Something that no reachable state shows: part of a guard of action `owner`, or the premise of property `owner`.
+    """
 
     kind: GapKind
     owner: str
@@ -138,7 +141,9 @@ def _premise(cond: Expr) -> Expr | None:
 
 
 def _denies(cond: Expr) -> bool:
-    """`not a` and `a != b`: in front of an `or` they say when the rest has to hold; other alternatives are just that."""
+    """`not a` and `a != b`: in front of an `or` they say when the rest has to hold; other alternatives are just that.
+    `not a` and `a != b`: in front of an `or` they say when the rest has to hold; other alternatives are just that.
+    """
     return isinstance(cond, Unary | Binary) and cond.op in ("not", "!=")
 
 

@@ -13,8 +13,8 @@ from types import FrameType
 def polite_interrupt() -> Iterator[Callable[[], bool]]:
     """Let Ctrl-C end a piece of work instead of tearing it apart; gives the question whether it was pressed.
 
-    A second Ctrl-C is a KeyboardInterrupt.  Outside of the main thread, and where somebody else handles the signal, nothing
-    changes.
+    A second Ctrl-C is a KeyboardInterrupt.  Outside of the main thread, and where somebody else handles the signal,
+    nothing changes.
     """
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:

@@ -17,8 +17,8 @@ WORTH_KEEPING_S = 5.0
 class Keeper:
     """The journal of one search.
 
-    It is written every `Options.checkpoint_interval` seconds and when a limit or Ctrl-C ends the search, and removed when
-    the search has nothing left to do.
+    It is written every `Options.checkpoint_interval` seconds and when a limit or Ctrl-C ends the search, and
+    removed when the search has nothing left to do.
     """
 
     def __init__(

@@ -14,7 +14,9 @@ from kvproto.passes.symmetry import Asymmetry
 Verdict = Literal["holds", "violated", "inconclusive"]
 Strength = Literal["exhaustive", "bounded"]
 Tier = Literal["auto", "python", "bytecode", "compiled"]
-"""Which tier of the fast engine: `auto` interprets bytecode and compiles it once a search is long, `compiled` at once."""
+"""Which tier of the fast engine: `auto` interprets bytecode and compiles it once a search is long, `compiled` at once.
+Which tier of the fast engine: `auto` interprets bytecode and compiles it once a search is long, `compiled` at once.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,9 @@ class Result:
 
     @property
     def collision_probability(self) -> float:
-        """Bound on the chance that 128-bit fingerprints took two different states for one; 0 if states were kept whole."""
+        """Bound on the chance that 128-bit fingerprints took two different states for one; 0 if states were kept
+        whole.
+        """
         return self.states**2 / 2.0**129 if self.lossy else 0.0
 
     def finding(self, name: str) -> Finding:

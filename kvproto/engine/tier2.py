@@ -1,8 +1,8 @@
 """Tier 2: bytecode printed as C, one statement for each instruction, and compiled while the search goes on.
 
-The search starts on the interpreter at once.  When it has lasted long enough for a compiler to pay, one is started in the
-background, and when it is done the engine calls the compiled blocks instead; both do the same, in the same order, so
-nothing else changes.  Libraries are kept in the user's cache under a hash of all that they depend on.
+The search starts on the interpreter at once.  When it has lasted long enough for a compiler to pay, one is started
+in the background, and when it is done the engine calls the compiled blocks instead; both do the same, in the same
+order, so nothing else changes.  Libraries are kept in the user's cache under a hash of all that they depend on.
 """
 
 from __future__ import annotations

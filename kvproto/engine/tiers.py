@@ -65,7 +65,7 @@ def _c_explorer(lowered: Lowered, options: Options) -> Chosen:
         numbered=bool(lowered.predicates),
         fingerprints=options.fingerprints,
         spill=spill,
-        compile=compile_when[options.tier],
+        compiling=compile_when[options.tier],
     )
     return Chosen(explorer, workers=explorer.workers, lossy=explorer.lossy)
 

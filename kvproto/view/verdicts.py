@@ -108,7 +108,8 @@ def describe(row: Row, *, quiet: bool = False) -> list[str]:
         f"{result.seconds:.2f} s  {result.bytes_per_state:.0f} bytes/state  {end}"
     )
     lines += [*notes(result), *warnings(result), *_folded(doubt(result))]
-    return lines + _next(list(row.traces.values()))
+    violated = [row.traces[f.claim.name] for f in result.findings if f.counterexample and f.claim.name in row.traces]
+    return lines + _next(violated or list(row.traces.values()))
 
 
 def _line(finding: Finding, width: int, trace: str | None) -> str:

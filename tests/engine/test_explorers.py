@@ -40,8 +40,8 @@ TIERS = [
     pytest.param(CExplorer, marks=needs_c, id="C"),
     pytest.param(partial(CExplorer, numbered=True), marks=needs_c, id="numbered"),
     pytest.param(partial(CExplorer, workers=2, share_from=1), marks=needs_c, id="two threads"),
-    pytest.param(partial(CExplorer, workers=3, share_from=1, numbered=True), marks=needs_c, id="numbered, three threads"),
-    pytest.param(PythonExplorer, id="Python"),
+    pytest.param(partial(CExplorer, workers=3, share_from=1, numbered=True), marks=needs_c, id="numbered, three
+    threads"), pytest.param(PythonExplorer, id="Python"),
 ]
 MOST = 250
 """The toy is compared over so many expansions; random programs may have endless state spaces."""
@@ -192,7 +192,7 @@ def test_printed_c_agrees_with_the_toy(tmp_path: Path, monkeypatch: pytest.Monke
             continue
         expected = seen(toy, len(program.claims)) | asked(toy, program, whole=True)
         for workers in (1, 3):
-            explorer = CExplorer(program, compile="now", workers=workers, share_from=1, numbered=True)
+            explorer = CExplorer(program, compiling="now", workers=workers, share_from=1, numbered=True)
             assert explorer.compiled
             explored(explorer, initial, 7)
 

@@ -53,7 +53,7 @@ def shapes(req: SortT, page: SortT, node: SortT) -> dict[str, RecordT]:
     return {
         "columns": record(phase=ArrayT(req, PHASE), flag=BoolT(), count=ArrayT(req, IntT(-1, 2))),
         "mentions": record(owner=ArrayT(KEEP, OptT(req)), last=req, held=SetT(req), kept=ArrayT(KEEP, SetT(req))),
-        "long keys": record(many=ArrayT(IntT(0, 12), ArrayT(req, ArrayT(KEEP, PHASE))), who=OptT(req)),
+        "long keys": record(many=ArrayT(IntT(0, 20), ArrayT(req, ArrayT(KEEP, PHASE))), who=OptT(req)),
         "records": record(
             req=ArrayT(req, RecordT("Request", (("phase", PHASE), ("pages", SetT(page)), ("next", OptT(req)))))
         ),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
+from kvproto.engine.explorer import Edges
 from kvproto.engine.liveness.fairness import Group
 
 PER_STATE, PER_STEP = 9, 6
@@ -27,14 +28,6 @@ NONE = 0xFFFFFFFF
 """No state, no component."""
 
 MOST_STATES = (1 << 31) - 1
-
-
-class Edges(Protocol):
-    """Successors of some states in a row: those of the i-th end before `offsets[i + 1]`."""
-
-    offsets: array[int]
-    actions: array[int]
-    targets: array[int]
 
 
 class Explored(Protocol):

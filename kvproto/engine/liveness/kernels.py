@@ -6,7 +6,8 @@ from array import array
 from dataclasses import dataclass
 from typing import Protocol
 
-from kvproto.engine.liveness.graph import NONE, Edges, Graph
+from kvproto.engine.explorer import Edges
+from kvproto.engine.liveness.graph import NONE, Graph
 
 OUT, IN, DONE = 0, 1, 2
 """What a byte of a mask (a set of states) says of its state: out of the question; in it; in it and dealt with."""

@@ -8,7 +8,8 @@ from collections.abc import MutableSequence
 from itertools import chain
 from typing import Any
 
-from kvproto.engine.liveness.graph import NONE, Edges, Graph
+from kvproto.engine.explorer import Edges
+from kvproto.engine.liveness.graph import NONE, Graph
 from kvproto.engine.liveness.kernels import Components, Reached
 
 
