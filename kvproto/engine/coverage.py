@@ -39,7 +39,6 @@ GapKind = Literal["guard", "premise"]
 @dataclass(frozen=True, slots=True)
 class Gap:
     """Something that no reachable state shows: part of a guard of action `owner`, or the premise of property `owner`.
-    Something that no reachable state shows: part of a guard of action `owner`, or the premise of property `owner`.
     """
 
     kind: GapKind
@@ -142,7 +141,6 @@ def _premise(cond: Expr) -> Expr | None:
 
 def _denies(cond: Expr) -> bool:
     """`not a` and `a != b`: in front of an `or` they say when the rest has to hold; other alternatives are just that.
-    `not a` and `a != b`: in front of an `or` they say when the rest has to hold; other alternatives are just that.
     """
     return isinstance(cond, Unary | Binary) and cond.op in ("not", "!=")
 

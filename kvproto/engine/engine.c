@@ -223,14 +223,14 @@ EXPORT uint64_t kv_edges(kv_engine *e, uint64_t first, uint64_t last, uint64_t *
                          uint32_t *targets, uint64_t room)
 {
     uint64_t used = 0;
-    for (uint64_t state = first; state < last; state++) {
+    uint64_t state = first;
+    for (; state < last && room - used >= e->actions; state++) {
         offsets[state - first] = used;
-        if (room - used < e->actions)
-            return state - first;
         used += edges_of(e, state, actions + used, targets + used);
     }
-    offsets[last - first] = used;
-    return last - first;
+    offsets[state - first] = used;
+    forget_recent(e, &e->own); /* what was met here is not entered anywhere */
+    return state - first;
 }
 
 /* The value of a predicate in the states from `first` up to `last`, one byte each: 0, 1, or 2 where it goes wrong. */

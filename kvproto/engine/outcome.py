@@ -15,7 +15,6 @@ Verdict = Literal["holds", "violated", "inconclusive"]
 Strength = Literal["exhaustive", "bounded"]
 Tier = Literal["auto", "python", "bytecode", "compiled"]
 """Which tier of the fast engine: `auto` interprets bytecode and compiles it once a search is long, `compiled` at once.
-Which tier of the fast engine: `auto` interprets bytecode and compiles it once a search is long, `compiled` at once.
 """
 
 

@@ -17,7 +17,8 @@ class Explored:
 
     `order` lists states as they were found, `parent` how each was first reached (None for initial states);
     `violated` maps a claim to the first state (or, for an assertion, to the state before the failing step and that
-    step) that breaks it; `error` is the first fault of the model itself.
+    step) that breaks it; `error` is the first fault of the model itself.  States `outside` of the model's constraint are
+    judged like all others, but not expanded.
     """
 
     order: list[State] = field(default_factory=list)
@@ -27,12 +28,13 @@ class Explored:
     violated: dict[str, tuple[State, Step | None]] = field(default_factory=dict)
     violating: int = 0
     fired: dict[Step, int] = field(default_factory=dict)
+    outside: set[State] = field(default_factory=set)
     error: tuple[State, Step | None, Expr | Stmt, str, str] | None = None
 
     @property
     def depth(self) -> int:
-        """Levels of the breadth-first search; initial states are level 1."""
-        return max(self.level.values(), default=0)
+        """Levels of the breadth-first search inside of the constraint; initial states are level 1."""
+        return max((level for state, level in self.level.items() if state not in self.outside), default=0)
 
     def path(self, state: State) -> list[Step]:
         """Steps from an initial state to `state`, shortest first found."""
@@ -69,7 +71,9 @@ class _Search:
             self.discover(state, None)
         while self.queue:
             state = self.queue.popleft()
-            if not self.expand(state) and self.deadlock is not None and not self.terminal(state, self.deadlock):
+            if not self.inside(state):
+                self.found.outside.add(state)
+            elif not self.expand(state) and self.deadlock is not None and not self.terminal(state, self.deadlock):
                 self.found.violated.setdefault(self.deadlock.name, (state, None))
 
     def discover(self, state: State, link: tuple[State, Step] | None) -> None:
@@ -107,6 +111,12 @@ class _Search:
                 found.fired[step] = found.fired.get(step, 0) + 1
                 self.discover(after, (state, step))
         return moved
+
+    def inside(self, state: State) -> bool:
+        """Whether the state satisfies the model's constraint."""
+        self.at = (state, None)
+        constraint = self.machine.system.constraint
+        return constraint is None or self.machine.holds(constraint, state)
 
     def terminal(self, state: State, deadlock: Claim) -> bool:
         """Whether nothing has to happen any more."""

@@ -12,6 +12,11 @@ class Names:
     def __init__(self, reserved: Collection[str]) -> None:
         self._taken = set(reserved)
 
+    @property
+    def taken(self) -> frozenset[str]:
+        """All that has been given away, and what nobody may be called."""
+        return frozenset(self._taken)
+
     def fresh(self, wanted: str) -> str:
         """`wanted`, made legal, with a number behind it if it is taken."""
         base = re.sub(r"\W", "_", wanted, flags=re.ASCII).lstrip("_") or "x"

@@ -91,6 +91,11 @@ def map_children(expr: Expr, fn: Callable[[Expr], Expr]) -> Expr:
             return replace(expr, where=where, body=fn(expr.body), default=default)
 
 
+def replaced(expr: Expr, old: Expr, new: Expr) -> Expr:
+    """The expression with one node (that very object) replaced."""
+    return new if expr is old else map_children(expr, lambda part: replaced(part, old, new))
+
+
 def subexpressions(expr: Expr) -> Iterator[Expr]:
     """The expression and everything inside it."""
     yield expr
@@ -137,25 +142,25 @@ def _faults(expr: Expr) -> bool:
     """Whether the expression itself could fail, its parts being fine."""
     match expr:
         case ToIndex(type=kind, arg=arg):
-            return not _fits(arg, kind)
+            return not fits_always(arg, kind)
         case Unary(op="unwrap") | Checked():
             return True
         case Unary(op="some", type=OptT(inner=inner), arg=arg):
-            return not _fits(arg, inner)
+            return not fits_always(arg, inner)
         case Binary(op="//" | "%"):
             return not (isinstance(expr.right, Const) and expr.right.value != 0)
         case SetOf(type=SetT(element=element), items=items):
-            return not all(_fits(item, element) for item in items)
+            return not all(fits_always(item, element) for item in items)
         case Quant(op="set", type=SetT(element=element), body=body):
-            return not isinstance(body.type, SetT) and not _fits(body, element)
+            return not isinstance(body.type, SetT) and not fits_always(body, element)
         case Quant(op="min" | "max", default=None):
             return True
         case _:
             return False
 
 
-def _fits(expr: Expr, kind: Type) -> bool:
-    """Whether the value belongs to the scalar type in every state; elements and members always belong to theirs."""
+def fits_always(expr: Expr, kind: Type) -> bool:
+    """Whether the value visibly belongs to the scalar type in every state; elements and members always do."""
     if not isinstance(expr.type, IntT):
         return True
     if isinstance(expr, Const):

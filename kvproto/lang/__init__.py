@@ -3,7 +3,7 @@
 from kvproto.lang.bind import world
 from kvproto.lang.binding import Params, choice, flag, number
 from kvproto.lang.model import Flights, Machine, Model, Pool, Preset, Scope, action, init
-from kvproto.lang.native import NotEnabled, Record, require, step
+from kvproto.lang.native import NotEnabled, Record, require, step, subsets
 from kvproto.lang.properties import (
     always_eventually,
     eventually,
@@ -14,10 +14,11 @@ from kvproto.lang.properties import (
     strong,
     weak,
 )
-from kvproto.lang.sorts import Array, Bool, Int, Opt, Set, Sort
+from kvproto.lang.sorts import Array, Bag, Bool, Int, Opt, Queue, Set, Sort
 
 __all__ = [
     "Array",
+    "Bag",
     "Bool",
     "Flights",
     "Int",
@@ -28,6 +29,7 @@ __all__ = [
     "Params",
     "Pool",
     "Preset",
+    "Queue",
     "Record",
     "Scope",
     "Set",
@@ -46,6 +48,7 @@ __all__ = [
     "sometimes",
     "step",
     "strong",
+    "subsets",
     "weak",
     "world",
 ]

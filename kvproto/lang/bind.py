@@ -13,7 +13,7 @@ from kvproto.diagnostics import KvError, did_you_mean
 from kvproto.lang.binding import Binding, Choice, Flag, Number, Parameter, use
 from kvproto.lang.model import InitMark, Model, Preset, Scope
 from kvproto.lang.native import Record, field_types
-from kvproto.lang.sorts import Array, Opt, Set, Sort
+from kvproto.lang.sorts import Array, Bag, Opt, Queue, Set, Sort
 
 Named = TypeVar("Named", Preset, Scope)
 
@@ -45,6 +45,9 @@ def sorts_of(model: Model) -> dict[str, Sort]:
                 visit(kind.inner)
             case Set():
                 visit(kind.element)
+            case Bag() | Queue():
+                visit(kind.element)
+                visit(kind.most if isinstance(kind, Bag) else kind.size)
             case Array():
                 visit(kind.index)
                 visit(kind.element)

@@ -1,4 +1,4 @@
-"""The types a model author writes: sorts, booleans, bounded integers, optionals, arrays, sets, records.
+"""The types a model author writes: sorts, booleans, integers, optionals, arrays, sets, bags, queues, records.
 
 They are descriptions only.  `kvproto.lang.native` gives them values for stepping a model in plain Python,
 and the front end turns them into `kvproto.ir.types` for everything else.
@@ -117,7 +117,7 @@ class Array:
 
 
 class Set:
-    """Any subset of a sort, an enumeration or a small range of integers."""
+    """Any subset of a sort, an enumeration, a range of integers, or of the values of a record class."""
 
     def __init__(self, element: Any) -> None:
         self.element = element
@@ -126,5 +126,35 @@ class Set:
         return f"Set({self.element!r})"
 
 
-TypeLike = Sort | BoolType | Int | Opt | Array | Set | type[bool] | type[Enum] | type
+class Bag:
+    """A set that may hold an element several times, at most `most` times each."""
+
+    def __init__(self, element: Any, most: Bound) -> None:
+        self.element = element
+        self.most = most
+
+    def copies(self) -> int:
+        """How many of each, under the scope and parameters in force."""
+        return _number(self.most)
+
+    def __repr__(self) -> str:
+        return f"Bag({self.element!r}, {self.most!r})"
+
+
+class Queue:
+    """A line of at most `size` elements: first in, first out."""
+
+    def __init__(self, element: Any, size: Bound) -> None:
+        self.element = element
+        self.size = size
+
+    def capacity(self) -> int:
+        """Its size, under the scope and parameters in force."""
+        return _number(self.size)
+
+    def __repr__(self) -> str:
+        return f"Queue({self.element!r}, {self.size!r})"
+
+
+TypeLike = Sort | BoolType | Int | Opt | Array | Set | Bag | Queue | type[bool] | type[Enum] | type
 """What may stand in an annotation of a model."""

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from random_scope import Helper, Pieces, Scope, is_int, same
+import random_values
+from random_scope import Helper, Pieces, Scope, is_int, is_shape, same
 
 from kvproto.ir.types import ArrayT, BoolT, EnumT, IntT, OptT, RecordT, ScalarT, SetT, SortT, Type
 
@@ -28,6 +29,10 @@ def expression(scope: Scope, kind: Type, depth: int = 2) -> str:
             return optional(scope, kind, depth)
         case SetT():
             return collection(scope, kind, depth)
+        case RecordT(shape="record"):
+            return random_values.record(scope, kind, depth)
+        case RecordT(shape="set"):
+            return random_values.records(scope, kind, depth)
         case _:
             raise AssertionError(kind)
 
@@ -74,7 +79,7 @@ def safe(scope: Scope) -> Scope:
 def reads(scope: Scope, wanted: Callable[[Type], bool], depth: int) -> list[Make]:
     """Ways to read something of a wanted type: locals, and parts of the state."""
     found: list[Make] = [partial(str, name) for name in scope.names(wanted)]
-    spots = [p for p, _ in scope.places(wanted) if depth >= 0 or len(p) == 1]
+    spots = [p for p, _ in scope.readable(wanted) if depth >= 0 or len(p) == 1]
     if spots:
         found += [lambda: written(scope, scope.world.pick(spots), depth - 1)] * 3
     return found
@@ -104,6 +109,8 @@ def argument(scope: Scope, kind: Type, depth: int) -> str:
         found = reads(scope, same(kind), depth)
         inner = "(False, True)" if isinstance(kind.inner, BoolT) else str(kind.inner)
         return scope.world.pick(found)() if found else f"next((y for y in {inner}), None)"
+    if isinstance(kind, RecordT):
+        return random_values.record(scope, kind, depth, named=True)
     if isinstance(kind, SortT):
         exact = reads(scope, same(kind), depth)
         return scope.world.pick(exact)() if exact else f"next((y for y in {kind}), {literal(scope, kind)})"
@@ -113,11 +120,19 @@ def argument(scope: Scope, kind: Type, depth: int) -> str:
 # --- quantifiers -----------------------------------------------------------------------------------------
 
 
-def domain(scope: Scope, depth: int, *, ordered: bool = True) -> tuple[str, ScalarT]:
+def domain(scope: Scope, depth: int, *, ordered: bool = True) -> tuple[str, Type]:
     """What a loop or comprehension ranges over, and the type of its elements."""
     world = scope.world
-    sorts: list[tuple[str, ScalarT]] = [(s.name, s) for s in world.sorts]
+    sorts: list[tuple[str, Type]] = [(s.name, s) for s in world.sorts]
     ways = [*sorts, *sorts, *((e.name, e) for e in world.enums)]
+    held = random_values.containers(scope)
+    if held and world.chance(25):
+        pieces, shape = world.pick(held)
+        assert shape.element is not None
+        return written(scope, pieces, depth - 1), shape.element
+    if world.chance(8):
+        sort = world.pick(world.sorts)
+        return f"subsets({sort})", SetT(sort)
     kind = world.draw(0, 9)
     if kind <= 4 or (kind >= 8 and depth <= 0):
         return world.pick(ways)
@@ -131,7 +146,7 @@ def domain(scope: Scope, depth: int, *, ordered: bool = True) -> tuple[str, Scal
             enum = world.pick(world.enums)
             return f"({enum}.{enum.members[-1]}, {enum}.{enum.members[0]})", enum
         return f"({world.draw(-1, 3)}, {world.draw(-1, 3)})", IntT()
-    sets = scope.places(lambda k: isinstance(k, SetT))
+    sets = scope.readable(lambda k: isinstance(k, SetT))
     if sets:
         pieces, found = world.pick(sets)
         assert isinstance(found, SetT)
@@ -143,7 +158,7 @@ def domain(scope: Scope, depth: int, *, ordered: bool = True) -> tuple[str, Scal
     return world.pick(ways)
 
 
-def bound(scope: Scope, kind: ScalarT) -> tuple[Scope, str]:
+def bound(scope: Scope, kind: Type) -> tuple[Scope, str]:
     """A scope with a new variable of that type."""
     inside = scope.inner()
     name = scope.fresh("x")
@@ -174,7 +189,7 @@ def loops(scope: Scope) -> int:
 def condition(scope: Scope, depth: int) -> str:
     """What may stand after `if`: a boolean, or a set."""
     if scope.world.chance(8):
-        sets = reads(scope, lambda k: isinstance(k, SetT), depth)
+        sets = reads(scope, lambda k: isinstance(k, SetT) or is_shape(k, "set", "bag"), depth)
         if sets:
             return f"{'not ' if scope.world.chance(50) else ''}{scope.world.pick(sets)()}"
     return boolean(scope, depth)
@@ -237,12 +252,13 @@ def comparison(scope: Scope, depth: int) -> str:
         return f"{subject(kind)} {world.pick(['in', 'not in'])} ({items},)"
 
     ways: list[Make] = [numbers, alike, among, *_optional_tests(scope, depth), *_set_tests(scope, depth)]
+    ways += random_values.tests(scope, depth)
     return f"({world.pick(ways)()})"
 
 
 def _optional_tests(scope: Scope, depth: int) -> list[Make]:
     world = scope.world
-    options = scope.places(lambda k: isinstance(k, OptT))
+    options = scope.readable(lambda k: isinstance(k, OptT))
     if not options:
         return []
 
@@ -269,7 +285,7 @@ def _optional_tests(scope: Scope, depth: int) -> list[Make]:
 
 def _set_tests(scope: Scope, depth: int) -> list[Make]:
     world = scope.world
-    sets = scope.places(lambda k: isinstance(k, SetT))
+    sets = scope.readable(lambda k: isinstance(k, SetT))
     if not sets:
         return []
 
@@ -339,10 +355,11 @@ def number(scope: Scope, depth: int) -> str:
         return f"next(({number(inside, depth - 1)}{text}), {world.draw(-2, 3)})"
 
     def counted() -> str:
-        sets = reads(scope, lambda k: isinstance(k, SetT), depth)
+        sets = reads(scope, lambda k: isinstance(k, SetT) or is_shape(k, "queue", "set", "bag"), depth)
         return f"len({world.pick(sets)() if sets else world.pick(world.sorts).name})"
 
     nested: list[Make] = [
+        *random_values.counts(scope, depth),
         arithmetic,
         arithmetic,
         division,

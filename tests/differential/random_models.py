@@ -7,11 +7,12 @@ and numbers may be wrong here and there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from hypothesis import strategies as st
 from random_expressions import boolean, condition
-from random_scope import Helper, Integers, Scope, World, is_leaf, size_of, text_of
+from random_scope import Helper, Integers, Scope, World, is_leaf, is_shape, room, size_of, text_of
 from random_statements import Lines, block, effect_helper, guard, indented, pure_helper, store, valued_helper
 
 from kvproto.ir.types import ArrayT, BoolT, EnumT, IntT, OptT, RecordT, ScalarT, SetT, SortT, Type
@@ -22,8 +23,8 @@ MAX_SIZE = 1 << 12
 HEAD = """\
 from enum import Enum
 
-from kvproto.lang import Array, Bool, Int, Machine, Model, Opt, Params, Record, Set, Sort
-from kvproto.lang import action, flag, init, invariant, number, require
+from kvproto.lang import Array, Bag, Bool, Int, Machine, Model, Opt, Params, Queue, Record, Set, Sort
+from kvproto.lang import action, flag, init, invariant, number, require, subsets
 
 """
 
@@ -52,6 +53,9 @@ def write(draw: Integers) -> str:
     if terminal >= 2:
         scope = _scope(world)
         claims += ["", "", "def terminal(s):", *indented(pure_helper(scope, BoolT()))]
+    if world.chance(25):
+        end += "constraint=within, "
+        claims += ["", "", "def within(s):", f"    return {boolean(_scope(world), 2)}"]
     model = ["", "", f'model = Model("random", "", state=State, parts=[__name__], {end}params=Config)']
     return HEAD + "\n".join([*types, *helpers, *actions, *inits, *claims, *model]) + "\n"
 
@@ -75,7 +79,8 @@ def _types(world: World) -> Lines:
     world.records = []
     for at in range(world.draw(0, 2)):
         world.records.append(_record(world, f"R{at}", world.draw(1, 2), 24))
-    world.state = _record(world, "State", world.draw(3, 7), MAX_SIZE)
+    state = _record(world, "State", world.draw(3, 7), MAX_SIZE)
+    world.state = replace(state, fields=(*state.fields, ("ok", BoolT())))
     for record in [*world.records, world.state]:
         lines += ["", "", f"class {record}(Record):", *(f"    {n}: {text_of(k)}" for n, k in record.fields)]
     return [*lines, "", "", 'm = Machine("m", "")']
@@ -97,9 +102,11 @@ def _record(world: World, name: str, fields: int, limit: int) -> RecordT:
 
 
 def _field(world: World) -> Type:
-    shape = world.draw(0, 9)
+    shape = world.draw(0, 11)
     if shape <= 3:
         return _leaf(world)
+    if shape >= 10:
+        return world.container()
     if shape <= 7 or not world.records:
         return ArrayT(
             _index(world),
@@ -132,8 +139,11 @@ def _scope(world: World) -> Scope:
 
 def _parameters(scope: Scope, most: int) -> str:
     text = ""
-    for _ in range(scope.world.draw(0, most)):
-        kind = scope.world.pick([scope.world.pick(scope.world.sorts), scope.world.scalar()])
+    world = scope.world
+    for _ in range(world.draw(0, most)):
+        kind: Type = world.pick([world.pick(world.sorts), world.scalar()])
+        if world.chance(20):
+            kind = world.pick([SetT(world.pick(world.sorts)), OptT(world.pick(world.sorts)), *world.small_records(8)])
         name = scope.fresh("p")
         scope.values[name] = kind
         text += f", {name}: {text_of(kind)}"
@@ -143,12 +153,12 @@ def _parameters(scope: Scope, most: int) -> str:
 def _helper(world: World, number: int) -> Lines:
     scope = _scope(world)
     options = [OptT(s) for s in world.sorts]
-    kinds: list[Type] = [BoolT(), IntT(), *world.sorts, *world.enums, *options]
+    kinds: list[Type] = [BoolT(), IntT(), *world.sorts, *world.enums, *options, *world.records]
     params = tuple(world.pick(kinds) for _ in range(world.draw(0, 2)))
     names = [scope.fresh("p") for _ in params]
     scope.values.update(zip(names, params, strict=True))
     way = world.draw(0, 3)
-    result = None if way == 0 else world.pick([BoolT(), IntT(), *world.sorts, *world.enums, *options])
+    result = None if way == 0 else world.pick(kinds)
     if result is None:
         body = effect_helper(scope)
     else:
@@ -171,10 +181,10 @@ def _action(world: World, number: int) -> Lines:
 def _spread(world: World, number: int) -> Lines:
     """An action that stores whatever its parameters say, so that there is more than a handful of states."""
     scope = _scope(world)
-    pieces, kind = world.pick(scope.places(is_leaf))
+    pieces, kind = world.pick(scope.places(lambda k: is_leaf(k) or is_shape(k, "queue", "set", "bag")))
     params, place = "", ""
 
-    def parameter(of: ScalarT) -> str:
+    def parameter(of: Type) -> str:
         nonlocal params
         name = scope.fresh("p")
         scope.values[name] = of
@@ -184,6 +194,8 @@ def _spread(world: World, number: int) -> Lines:
     for piece in pieces:
         place += piece if isinstance(piece, str) else parameter(piece)
     match kind:
+        case RecordT():
+            line = _fed(scope, place, kind, parameter)
         case SetT(element):
             line = f"{place}.{world.pick(['add', 'discard', 'add'])}({parameter(element)})"
         case OptT(inner):
@@ -192,7 +204,27 @@ def _spread(world: World, number: int) -> Lines:
             assert isinstance(kind, BoolT | IntT | SortT | EnumT)
             line = f"{place} = {parameter(kind)}"
     guards = [guard(scope)] if world.chance(50) else []
+    if is_shape(kind, "queue", "bag") and not world.risky():
+        guards.append(f"require({_spare(line, place, kind)})")
     return ["", "", "@action(m)", f"def b{number}(s{params}):", *indented([*guards, line])]
+
+
+def _fed(scope: Scope, place: str, kind: RecordT, parameter: Callable[[Type], str]) -> str:
+    """A line that puts a parameter into a queue, bag or set, or takes something out."""
+    if kind.shape == "queue" and scope.world.chance(40):
+        return f"{place}.pop(0)"
+    assert kind.element is not None
+    method = "append" if kind.shape == "queue" else scope.world.pick(["add", "discard", "add"])
+    return f"{place}.{method}({parameter(kind.element)})"
+
+
+def _spare(line: str, place: str, kind: Type) -> str:
+    """What has to hold so that the line cannot go wrong."""
+    if ".pop" in line:
+        return f"len({place}) > 0"
+    if ".append" in line:
+        return f"len({place}) < {room(kind)}"
+    return f"{place}.count({line.rsplit('(', 1)[1][:-1]}) < {room(kind)}" if ".add" in line else "True"
 
 
 def _init(world: World, number: int) -> Lines:

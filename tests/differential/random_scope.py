@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from kvproto.ir.shapes import bag_type, large_set, queue_type, value_count
 from kvproto.ir.types import ArrayT, BoolT, EnumT, IntT, LeafT, OptT, RecordT, ScalarT, SetT, SortT, Type
 
 T = TypeVar("T")
@@ -58,6 +59,22 @@ class World:
         """A scalar type."""
         return self.pick([BoolT(), self.integers(), *self.sorts, *self.enums, *self.sorts])
 
+    def small_records(self, most: int) -> list[RecordT]:
+        """Record classes with few values, which can be elements and parameters."""
+        return [r for r in self.records if all(_plain(kind) for _, kind in r.fields) and value_count(r) <= most]
+
+    def container(self) -> RecordT:
+        """A queue, a bag or a set of records."""
+        records = self.small_records(8)
+        element: Type = self.pick([*self.sorts, *self.enums, *records, *records, IntT(0, 1)])
+        way = self.draw(0, 3)
+        if way <= 1:
+            held = OptT(element) if isinstance(element, SortT) and self.chance(20) else element
+            return queue_type(held, self.draw(1, 3))
+        if way == 2 and records:
+            return large_set(self.pick(records))
+        return bag_type(element, self.draw(1, 2))
+
     def integers(self) -> IntT:
         """A range of integers, negative ones among them."""
         low = self.draw(-2, 1)
@@ -65,10 +82,10 @@ class World:
 
 
 def spots(root: str, kind: Type) -> Iterator[tuple[Pieces, Type]]:
-    """Everything inside a part of the state, the part itself included."""
+    """Everything inside a part of the state, the part itself included; what a queue, set or bag holds is no part."""
     yield (root,), kind
     match kind:
-        case RecordT():
+        case RecordT(shape="record"):
             for name, inner in kind.fields:
                 yield from spots(f"{root}.{name}", inner)
         case ArrayT():
@@ -116,6 +133,12 @@ class Scope:
         """Parts of the state whose type is wanted."""
         return [spot for root, kind in self.roots.items() for spot in spots(root, kind) if wanted(spot[1])]
 
+    def readable(self, wanted: Callable[[Type], bool]) -> list[tuple[Pieces, Type]]:
+        """Parts of the state and of records that are locals, whose type is wanted."""
+        records = {name: kind for name, kind in self.values.items() if isinstance(kind, RecordT)}
+        parts = [spot for name, kind in records.items() for spot in spots(name, kind) if spot[0] != (name,)]
+        return [*self.places(wanted), *(spot for spot in parts if wanted(spot[1]))]
+
 
 def text_of(kind: Type) -> str:
     """How the type is written in an annotation."""
@@ -126,6 +149,15 @@ def text_of(kind: Type) -> str:
             return f"Set({text_of(element)})"
         case ArrayT(index, element):
             return f"Array({text_of(index)}, {text_of(element)})"
+        case RecordT(shape="queue", element=element):
+            assert element is not None
+            return f"Queue({text_of(element)}, {room(kind)})"
+        case RecordT(shape="bag", element=element):
+            assert element is not None
+            return f"Bag({text_of(element)}, {room(kind)})"
+        case RecordT(shape="set", element=element):
+            assert element is not None
+            return f"Set({text_of(element)})"
         case _:
             return str(kind)
 
@@ -139,6 +171,9 @@ def size_of(kind: Type) -> int:
             return 1 << size_of(element)
         case ArrayT(index, element):
             return int(size_of(element) ** size_of(index))
+        case RecordT(shape="queue", element=element):
+            assert element is not None
+            return sum(size_of(element) ** length for length in range(room(kind) + 1))
         case RecordT(_, fields):
             total = 1
             for _, inner in fields:
@@ -153,6 +188,30 @@ def size_of(kind: Type) -> int:
             return hi - lo + 1
         case _:
             return 2
+
+
+def room(kind: Type) -> int:
+    """How many elements a queue holds, or a bag of each."""
+    assert isinstance(kind, RecordT)
+    inner = kind.fields[0][1]
+    while isinstance(inner, ArrayT):
+        inner = inner.element
+    assert isinstance(inner, IntT) and inner.hi is not None
+    return inner.hi
+
+
+def _plain(kind: Type) -> bool:
+    """A type of which the fields of an element are made."""
+    if isinstance(kind, SetT):
+        return size_of(kind) <= 8
+    if isinstance(kind, RecordT):
+        return kind.shape == "record" and all(_plain(inner) for _, inner in kind.fields)
+    return not isinstance(kind, ArrayT)
+
+
+def is_shape(kind: Type, *shapes: str) -> bool:
+    """A record type that stands for one of these."""
+    return isinstance(kind, RecordT) and kind.shape in shapes
 
 
 def is_leaf(kind: Type) -> bool:

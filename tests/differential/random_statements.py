@@ -19,7 +19,9 @@ from random_expressions import (
     safe,
     written,
 )
-from random_scope import Scope, is_int, is_leaf, same, text_of
+from random_scope import Scope, is_int, is_leaf, is_shape, room, same, text_of
+from random_values import constructed
+from random_values import element as held_element
 
 from kvproto.ir.types import ArrayT, BoolT, EnumT, IntT, OptT, RecordT, SetT, SortT, Type
 
@@ -48,6 +50,8 @@ def statement(scope: Scope) -> Lines:
     ways += [lambda: local(scope)] * 3
     ways += [lambda: reassigned(scope)] * 3
     ways += [lambda: mutated(scope)] * 2
+    ways += [lambda: stored_record(scope)] * 2
+    ways += [lambda: moved(scope)] * (6 if scope.places(lambda k: is_shape(k, "queue", "set", "bag")) else 1)
     ways += [lambda: alias(scope), lambda: copied(scope), lambda: helped(scope), lambda: helped(scope)]
     if scope.guards and world.chance(5):
         return [f"require({condition(scope, 1)})"]
@@ -109,6 +113,55 @@ def mutated(scope: Scope) -> Lines:
     return [f"{place}.{method}({item})"]
 
 
+def stored_record(scope: Scope) -> Lines:
+    """A record, or a set of records, stored whole."""
+    world = scope.world
+    found = [(p, k) for p, k in scope.places(lambda k: is_shape(k, "record", "set")) if len(p) > 1 or "." in str(p[0])]
+    if not found:
+        return store(scope)
+    pieces, kind = world.pick(found)
+    place = written(scope, pieces, 1)
+    if is_shape(kind, "set") and world.chance(50):
+        return [f"{place} {world.pick(['|=', '-=', '&='])} {expression(scope, kind, 1)}"]
+    return [f"{place} = {expression(scope, kind, 1)}"]
+
+
+def moved(scope: Scope) -> Lines:
+    """Something goes into a queue, bag or set of records, or comes out; guarded unless a fault is wanted."""
+    world = scope.world
+    held = scope.places(lambda k: is_shape(k, "queue", "set", "bag"))
+    if not held:
+        return store(scope)
+    pieces, kind = world.pick(held)
+    place = written(scope, pieces, 0)
+    assert isinstance(kind, RecordT) and kind.element is not None
+    item = held_element(scope, kind.element, 1)
+    if world.chance(8):
+        return [f"{place}.clear()"]
+    if kind.shape == "set":
+        return [f"{place}.{world.pick(['add', 'discard', 'add'])}({item})"]
+    if kind.shape == "bag" and world.chance(30):
+        return [f"{place}.discard({item})"]
+    if kind.shape == "bag":
+        guard, line = f"if {place}.count({item}) < {room(kind)}:", f"{place}.add({item})"
+    elif world.chance(50):
+        guard, line = f"if len({place}) < {room(kind)}:", f"{place}.append({item})"
+    else:
+        guard, line = _popped(scope, place, kind)
+    return [line] if world.risky() else [guard, f"    {line}"]
+
+
+def _popped(scope: Scope, place: str, kind: RecordT) -> tuple[str, str]:
+    """A guard, and a line that takes something out of a queue."""
+    world = scope.world
+    at = world.draw(0, room(kind) - 1) if world.chance(25) else 0
+    call = f"{place}.pop({'' if world.chance(15) else at})"
+    goals = [p for p, k in scope.places(lambda k: k == kind.element) if len(p) > 1 or "." in str(p[0])]
+    if goals and world.chance(60):
+        call = f"{written(scope, world.pick(goals), 0)} = {call}"
+    return f"if len({place}) > {at}:", call
+
+
 def copied(scope: Scope) -> Lines:
     """A record or array stored whole."""
     world = scope.world
@@ -128,14 +181,17 @@ def copied(scope: Scope) -> Lines:
 def local(scope: Scope) -> Lines:
     """A new local."""
     world = scope.world
-    kind: Type = world.pick([IntT(), BoolT(), *world.sorts, *world.enums, IntT()])
+    kind: Type = world.pick([IntT(), BoolT(), *world.sorts, *world.enums, IntT(), *world.records])
     options = scope.places(lambda k: isinstance(k, OptT))
     if options and world.chance(30):
         kind = world.pick(options)[1]
     if kind == IntT() and world.risky():
         kind = world.integers()
     inside = scope if isinstance(kind, BoolT) else safe(scope)  # Python does not check what a local holds
-    text = number(scope, 1) if kind == IntT() else expression(inside, kind, 1)
+    if isinstance(kind, RecordT):
+        text = constructed(scope, kind, 1)
+    else:
+        text = number(scope, 1) if kind == IntT() else expression(inside, kind, 1)
     name = scope.fresh("v")
     note = f": {text_of(kind)}" if isinstance(kind, OptT | SortT) or (is_int(kind) and kind != IntT()) else ""
     scope.values[name] = kind
@@ -160,6 +216,8 @@ def reassigned(scope: Scope) -> Lines:
         return [f"{name} = {number(scope, 1) if kind == IntT() else expression(scope, kind, 1)}"]
     if isinstance(kind, SortT):
         return [f"{name} = {argument(scope, kind, 1)}"]
+    if isinstance(kind, RecordT):
+        return [f"{name} = {constructed(scope, kind, 1)}"]
     return [f"{name} = {expression(scope if isinstance(kind, BoolT) else safe(scope), kind, 1)}"]
 
 
@@ -296,7 +354,7 @@ def result(scope: Scope, kind: Type) -> str:
     """A value to return; elements of sorts that are visibly ones."""
     if kind == IntT():
         return number(scope, 1)
-    return argument(scope, kind, 1) if isinstance(kind, SortT | OptT) else expression(scope, kind, 1)
+    return argument(scope, kind, 1) if isinstance(kind, SortT | OptT | RecordT) else expression(scope, kind, 1)
 
 
 def guard(scope: Scope) -> str:

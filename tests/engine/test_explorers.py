@@ -40,8 +40,10 @@ TIERS = [
     pytest.param(CExplorer, marks=needs_c, id="C"),
     pytest.param(partial(CExplorer, numbered=True), marks=needs_c, id="numbered"),
     pytest.param(partial(CExplorer, workers=2, share_from=1), marks=needs_c, id="two threads"),
-    pytest.param(partial(CExplorer, workers=3, share_from=1, numbered=True), marks=needs_c, id="numbered, three
-    threads"), pytest.param(PythonExplorer, id="Python"),
+    pytest.param(
+        partial(CExplorer, workers=3, share_from=1, numbered=True), marks=needs_c, id="numbered, three threads"
+    ),
+    pytest.param(PythonExplorer, id="Python"),
 ]
 MOST = 250
 """The toy is compared over so many expansions; random programs may have endless state spaces."""

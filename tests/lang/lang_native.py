@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import random
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import pytest
+from lang_values import arguments, flat, parameter_kinds, record_of
 
 from kvproto.diagnostics import KvError
 from kvproto.engine.evaluate import Args, Fault, Machine, State, choices
@@ -23,9 +22,9 @@ from kvproto.lang.bind import choose
 from kvproto.lang.binding import use
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import find
-from kvproto.lang.model import ActionMark, InitMark, InvariantMark, Model
-from kvproto.lang.native import Cells, Record
-from kvproto.lang.sorts import Array, Opt, Set
+from kvproto.lang.model import ActionMark, InitMark, Model
+from kvproto.lang.native import Record
+from kvproto.lang.properties import ClaimMark
 from kvproto.passes.fold import fold
 
 HEADER = """
@@ -136,22 +135,36 @@ class _Pair:
                     yield self.flat(after)
 
     def claims(self, state: State) -> None:
-        by_name = {fn.__name__: fn for fn, _ in self.model.marked(InvariantMark)}
+        by_name = {fn.__name__: fn for fn, _ in self.model.marked(ClaimMark)}
         for claim in self.system.claims:
-            if claim.kind == "invariant":
-                self.claim(claim, by_name[claim.name], state)
+            if claim.name in by_name:
+                for args in choices(claim.params):
+                    self.claim(claim, by_name[claim.name], state, args)
+        if self.model.constraint is not None and self.system.constraint is not None:
+            ours = self.truth(lambda: self.machine.holds(self.system.constraint, state))
+            assert ours == self.truth(lambda: self.model.constraint(self.record(state)))
 
-    def claim(self, claim: Claim, fn: Any, state: State) -> None:
-        assert claim.cond is not None
+    def claim(self, claim: Claim, fn: Any, state: State, args: Args) -> None:
+        env = dict(zip((p.name for p in claim.params), args, strict=True))
+        parts = [claim.cond] if claim.trigger is None else [claim.trigger, claim.cond]
+        ours = [self.truth(lambda part=part: self.machine.holds(part, state, env)) for part in parts]
+        given = self.given(fn, claim.params, args)
+        for at, found in enumerate(ours):
+
+            def native(at: int = at) -> bool:
+                value = fn(self.record(state), *given)
+                return value[at] if claim.trigger is not None else value
+
+            truth = self.truth(native)
+            assert found == truth or (claim.trigger is not None and "fault" in ours), (claim.name, state, found, truth)
+
+    @staticmethod
+    def truth(ask: Callable[[], object]) -> object:
+        """The answer, or that giving it went wrong."""
         try:
-            ours: object = self.machine.holds(claim.cond, state)
-        except Fault:
-            ours = "fault"
-        try:
-            native: object = bool(fn(self.record(state)))
-        except WRONG:
-            native = "fault"
-        assert ours == native, (claim.name, state, ours, native)
+            return bool(ask())
+        except (Fault, *WRONG):
+            return "fault"
 
     def steps(self, state: State) -> Iterator[State]:
         before = self.record(state)
@@ -183,47 +196,10 @@ class _Pair:
     # --- values -------------------------------------------------------------------------------------------
 
     def given(self, fn: Any, params: tuple[Param, ...], args: Args) -> list[Any]:
-        kinds = inspect.get_annotations(fn, eval_str=True)
-        return [as_native(arg, kinds[param.name]) for param, arg in zip(params, args, strict=True)]
+        return arguments(params, args, parameter_kinds(fn))
 
     def flat(self, record: Record) -> State:
-        return tuple(as_ours(self.at(record, path)) for path, _ in self.machine.leaves)
-
-    def at(self, root: Any, path: tuple[Any, ...]) -> Any:
-        for part in path:
-            root = root[as_native(part, root._kind.index)] if isinstance(root, Cells) else getattr(root, part)
-        return root
+        return tuple(flat(self.system.state, record))
 
     def record(self, state: State) -> Record:
-        record = self.model.state()
-        for (path, _), value in zip(self.machine.leaves, state, strict=True):
-            owner, last = self.at(record, path[:-1]), path[-1]
-            if isinstance(owner, Cells):
-                owner[as_native(last, owner._kind.index)] = as_native(value, owner._kind.element)
-            else:
-                setattr(owner, last, as_native(value, owner._types[last]))
-        return record
-
-
-def as_native(value: Any, kind: Any) -> Any:
-    """A value of the IR as plain Python has it."""
-    match kind:
-        case Opt():
-            return None if value is None else as_native(value, kind.inner)
-        case Set():
-            return {as_native(v, kind.element) for v in value}
-        case Array():
-            raise AssertionError("an array is no value")
-        case type() if issubclass(kind, Enum):
-            return kind[value]
-        case _:
-            return value
-
-
-def as_ours(value: Any) -> Any:
-    """A value of plain Python as the IR has it."""
-    if isinstance(value, Enum):
-        return value.name
-    if isinstance(value, set | frozenset):
-        return frozenset(as_ours(v) for v in value)
-    return value
+        return record_of(self.system.state, self.model.state, state)

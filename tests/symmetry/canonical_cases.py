@@ -11,8 +11,9 @@ from random import Random
 
 from kvproto.engine import compile_c
 from kvproto.engine.evaluate import State
-from kvproto.engine.layout import Layout, plan
-from kvproto.engine.symmetry import Canonical
+from kvproto.engine.layout import Layout
+from kvproto.engine.layout import plan as lay_out
+from kvproto.engine.symmetry import Canonical, plan
 from kvproto.engine.symmetry.renaming import Renaming, slot_of
 from kvproto.ir.types import (
     ArrayT,
@@ -118,8 +119,8 @@ def case(name: str, *sizes: int) -> tuple[RecordT, Layout, tuple[SortT, ...], Ca
     """A state type with everything that belongs to it; sorts for which there is no size have 2 elements."""
     given = sorts(*(*sizes, 2, 2)[:3])
     kind = shapes(*given)[name]
-    layout = plan(kind)
-    return kind, layout, given[: len(sizes)], Canonical(kind, layout, given[: len(sizes)])
+    layout, used = lay_out(kind), given[: len(sizes)]
+    return kind, layout, used, Canonical(plan(kind, layout, used))
 
 
 # --- canon.h ---------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import pytest
@@ -10,7 +10,7 @@ import pytest
 from kvproto.engine.evaluate import Fault, Machine, State
 from kvproto.engine.explorer import FaultHit
 from kvproto.engine.lower import Lowered, lower
-from kvproto.engine.symmetry import Canonical, Failure, RealRun, canonical_path, closed, concretize
+from kvproto.engine.symmetry import Canonical, Failure, Plan, RealRun, canonical_path, closed, concretize, plan
 from kvproto.engine.tier0 import PythonExplorer
 from kvproto.ir.nodes import Claim, System
 from kvproto.ir.types import SortT
@@ -89,12 +89,12 @@ def search_all(system: System, limit: int) -> Search | None:
 
 
 def search_reduced(
-    system: System, sorts: tuple[SortT, ...], limit: int, kind: type[Canonical] = Canonical
+    system: System, sorts: tuple[SortT, ...], limit: int, change: Callable[[Plan], Plan] = lambda tables: tables
 ) -> Search | None:
-    """A search of representatives."""
+    """A search of representatives; `change` may do something to its tables."""
     tight = strict(system, sorts)
     lowered = lower(tight, tight.claims)
-    canonical = kind(system.state, lowered.layout, sorts)
+    canonical = Canonical(change(plan(system.state, lowered.layout, sorts)))
     initial = list(Machine(system).initial())
     explorer = ReducedExplorer(lowered, canonical)
     found = _finish(explorer, lowered, initial, limit)

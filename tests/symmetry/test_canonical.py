@@ -9,8 +9,8 @@ import pytest
 from canonical_cases import apply_in_c, case, compiled, orbit, random_state, shapes, sorts
 
 from kvproto.engine.compile_c import CompileError
-from kvproto.engine.layout import plan
-from kvproto.engine.symmetry import Canonical
+from kvproto.engine.layout import plan as lay_out
+from kvproto.engine.symmetry import Canonical, plan
 from kvproto.engine.symmetry.canonical import mix
 from kvproto.ir.types import ArrayT, BoolT, OptT, RecordT, SortT
 
@@ -72,8 +72,8 @@ def matching(size: int) -> tuple[RecordT, tuple[SortT, SortT]]:
 def test_many_equal_pairs(library: ctypes.CDLL) -> None:
     """Eight pairs that cannot be told apart: 8! ways to choose, of which few are tried."""
     kind, given = matching(8)
-    layout = plan(kind)
-    canonical = Canonical(kind, layout, given)
+    layout = lay_out(kind)
+    canonical = Canonical(plan(kind, layout, given))
     draw = Random(8)
     states = []
     for _ in range(20):
@@ -89,8 +89,8 @@ def test_trials_are_bounded(library: ctypes.CDLL) -> None:
     """Where trying everything would take too long the answer is still one of the renamed states."""
     node = SortT("Node", 16)
     kind = RecordT("State", (("next", ArrayT(node, ArrayT(node, BoolT()))),))
-    layout = plan(kind)
-    canonical = Canonical(kind, layout, (node,))
+    layout = lay_out(kind)
+    canonical = Canonical(plan(kind, layout, (node,)))
     # The rook's graph and Shrikhande's graph look alike to refinement and have few symmetries left after one choice.
     steps = [(0, 1), (1, 0), (1, 1), (0, 3), (3, 0), (3, 3)]
     edges = {(4 * a + b, 4 * ((a + x) % 4) + (b + y) % 4) for a in range(4) for b in range(4) for x, y in steps}
@@ -105,7 +105,7 @@ def test_trials_are_bounded(library: ctypes.CDLL) -> None:
 def test_sorts_of_keys() -> None:
     """Which sorts are put in order by keys alone."""
     keyed = {
-        name: [group.keyed for group in Canonical(kind, plan(kind), sorts(3, 3, 3)).plan.groups]
+        name: [group.keyed for group in plan(kind, lay_out(kind), sorts(3, 3, 3)).groups]
         for name, kind in shapes(*sorts(3, 3, 3)).items()
     }
 

@@ -187,8 +187,9 @@ def test_each_key_removed_is_named() -> None:
         (("steps", 0, "reads", 0), "zzz", "/steps/0/reads/0: expected a variable of init"),
         (("steps", 0, "more"), 1, "/steps/0/more: expected no such key"),
         (("blame", 0), "zzz", "/blame/0: expected a variable of init"),
-        (("loop",), 2, "/loop: expected an index from 0 to 1, found the number 2"),
-        (("loop",), True, "/loop: expected null or the index of a step, found true"),
+        (("loop",), 3, "/loop: expected a number from 0 to 2, found the number 3"),
+        (("loop",), -1, "/loop: expected a number from 0 to 2, found the number -1"),
+        (("loop",), True, "/loop: expected null or the number of a state, found true"),
         (("replay",), [], "/replay: expected null or an object, found an array of 0"),
         (("init", "a/b~c"), 1.5, "/init/a~1b~0c: expected a boolean"),
         (

@@ -52,7 +52,7 @@ def traces(draw: st.DrawFn) -> Trace:
         init,
         tuple(steps),
         blame=draw(paths),
-        loop=draw(st.none() | st.integers(0, len(steps) - 1)) if steps else None,
+        loop=draw(st.none() | st.integers(0, len(steps))),
         why=tuple(draw(st.lists(words, max_size=2))),
         replay=draw(
             st.none() | st.dictionaries(words, values | st.floats(allow_nan=False, allow_infinity=False))

@@ -94,6 +94,7 @@ typedef struct {
     uint64_t *candidates;
     uint64_t *canonical; /* scratch of the symmetry reduction */
     uint64_t *successors, *keys;
+    uint64_t *recent; /* successors met a moment ago, see `seen_lately` */
     event *events;
     uint32_t event_room;
     source sources[BATCH];

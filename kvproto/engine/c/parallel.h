@@ -125,6 +125,8 @@ INLINE void keep_successor(const kv_engine *e, member *m, uint64_t source, uint3
     const uint64_t *s = w->successors + (uint64_t)k * words, *key = w->keys + (uint64_t)k * KEY_ROOM;
     m->transitions++;
     m->fired[next->action]++;
+    if (next->like == LATELY)
+        return;
     if (kind == NUMBERED) {
         if (next->like != 0 && LIKELY(same_words(state_words(e, next->like - 1, words), s, words)))
             return;
@@ -461,15 +463,21 @@ static int play_round(team *t, uint64_t sources)
     clear_round(t);
     together(t, STEP_EXPAND);
     for (uint32_t i = 0; i < t->count; i++)
-        if (t->members[i].full)
+        if (t->members[i].full) {
+            for (uint32_t k = 0; k < t->count; k++)
+                forget_recent(e, &t->members[k].scratch);
             return 0;
+        }
         else if (t->members[i].broken) {
             e->broken = 1;
             return 1;
         }
     uint64_t found = number_runs(t, 0);
-    if (!reserve(e, found))
+    if (!reserve(e, found)) {
+        for (uint32_t i = 0; i < t->count; i++)
+            forget_recent(e, &t->members[i].scratch);
         return 0;
+    }
     together(t, STEP_ENTER);
     uint64_t fresh = number_runs(t, 1);
     together(t, STEP_SETTLE);

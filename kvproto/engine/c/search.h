@@ -60,6 +60,8 @@ INLINE void settle_successor(kv_engine *e, const worker *w, uint32_t k, uint32_t
     const uint64_t *s = w->successors + (uint64_t)k * words;
     e->transitions++;
     e->fired[next->action]++;
+    if (next->like == LATELY)
+        return;
     if (kind == NUMBERED && next->like != 0 && LIKELY(same_words(state_words(e, next->like - 1, words), s, words)))
         return;
     uint64_t state = add_state(e, s, w->keys + (uint64_t)k * KEY_ROOM, next->tag, words, kind);
@@ -75,8 +77,10 @@ INLINE int settle(kv_engine *e, worker *w, uint32_t count, uint32_t words, store
     uint32_t k = 0;
     for (uint32_t i = 0; i < count; i++) {
         const source *from = &w->sources[i];
-        if (!reserve(e, from->end - k))
+        if (!reserve(e, from->end - k)) {
+            forget_recent(e, w);
             return KV_MEMORY;
+        }
         for (; k < from->end; k++) {
             const event *next = &w->events[k];
             if (next->action & FAULTED)

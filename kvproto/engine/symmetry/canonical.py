@@ -26,9 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from kvproto.engine.layout import Layout
-from kvproto.engine.symmetry.plan import MAX_TRIALS, Group, Kind, Moved, plan
-from kvproto.ir.types import RecordT, SortT
+from kvproto.engine.symmetry.plan import MAX_TRIALS, Group, Kind, Moved, Plan
 
 WORD: Final = (1 << 64) - 1
 GOLD: Final = 0x9E3779B97F4A7C15
@@ -51,42 +49,29 @@ def mix(x: int) -> int:
 
 
 class Canonical:
-    """Canonical forms of packed states of one system under permutations of some sorts."""
+    """Canonical forms of packed states, by the tables of one system and some of its sorts."""
 
-    def __init__(self, state: RecordT, layout: Layout, sorts: Sequence[SortT]) -> None:
-        self.plan = plan(state, layout, sorts)
+    def __init__(self, tables: Plan) -> None:
+        self.plan = tables
         self._places = [(64 * x.word + x.shift, (1 << x.bits) - 1) for x in self.plan.leaves]
         self._keep = (1 << 64 * self.plan.words) - 1
         for moved in self.plan.moved:
             shift, mask = self._places[moved.leaf]
             self._keep &= ~(mask << shift)
         self._shapes = [mix((number + 1) * GOLD & WORD) for number in range(self.plan.shapes)]
-        self._groups = [group for group in self.plan.groups if not group.keyed]
+        self.groups = [group for group in self.plan.groups if not group.keyed]
+        """The sorts that need refinement."""
+        self._keyed = [_Keyed(group, self._places) for group in self.plan.groups if group.keyed]
 
     def of(self, packed: int) -> int:
         """The representative of the state."""
-        raw = [packed >> shift & mask for shift, mask in self._places]
-        positions = list(range(self.plan.elements))
-        for group in self.plan.groups:
-            _number(range(group.base, group.base + group.sort.size), positions)
-        for group in self.plan.groups:
-            if group.keyed:
-                _number(self._keyed_order(group, raw), positions)
-        if self._groups:
-            return _Ordering(self, packed, raw, positions).best()
-        return self.renamed(packed, raw, positions)
+        for group in self._keyed:
+            packed = group.ordered(packed)
+        return _Ordering(self, packed).best() if self.groups else packed
 
-    def _keyed_order(self, group: Group, raw: Sequence[int]) -> list[int]:
-        keys = [0] * group.sort.size
-        for column in group.columns:
-            for at, leaf in enumerate(column.leaves):
-                keys[at] |= raw[leaf] << column.shift
-        for mention in group.mentions:
-            value = raw[mention.leaf]
-            for at in range(group.sort.size):
-                here = value >> at & 1 if mention.kind == Kind.SET else value == at + mention.offset
-                keys[at] |= here << mention.shift
-        return sorted(range(group.base, group.base + group.sort.size), key=lambda e: keys[e - group.base])
+    def raw(self, packed: int) -> list[int]:
+        """The raw values of all leaves."""
+        return [packed >> shift & mask for shift, mask in self._places]
 
     def renamed(self, packed: int, raw: Sequence[int], positions: Sequence[int]) -> int:
         """The state with every element moved to its position."""
@@ -126,10 +111,57 @@ class Canonical:
                     if value >> at & 1:
                         yield kind, (*members, (moved.base + at, VALUE_PLACE))
 
-    @property
-    def groups(self) -> list[Group]:
-        """The sorts that need refinement."""
-        return self._groups
+
+class _Keyed:
+    """A sort whose elements are put in the order of their keys."""
+
+    def __init__(self, group: Group, places: Sequence[tuple[int, int]]) -> None:
+        self._still = list(range(group.sort.size))
+        self._columns = [
+            (column.shift, places[column.leaves[0]][1], [places[leaf][0] for leaf in column.leaves])
+            for column in group.columns
+        ]
+        self._mentions = [(*places[m.leaf], m.kind == Kind.SET, m.offset, 1 << m.shift) for m in group.mentions]
+        self._keep = -1
+        for _, mask, shifts in self._columns:
+            for shift in shifts:
+                self._keep &= ~(mask << shift)
+        for shift, mask, *_ in self._mentions:
+            self._keep &= ~(mask << shift)
+
+    def ordered(self, packed: int) -> int:
+        """The state with the elements of this sort in order."""
+        keys = self._keys(packed)
+        order = sorted(self._still, key=keys.__getitem__)
+        if order == self._still:
+            return packed
+        positions = sorted(self._still, key=order.__getitem__)  # the inverse
+        after = packed & self._keep
+        for _, mask, shifts in self._columns:
+            for shift, element in zip(shifts, order, strict=True):
+                after |= (packed >> shifts[element] & mask) << shift
+        for shift, mask, many, offset, _ in self._mentions:
+            value = packed >> shift & mask
+            if many:
+                value = sum(1 << positions[at] for at in self._still if value >> at & 1)
+            elif value >= offset:
+                value = positions[value - offset] + offset
+            after |= value << shift
+        return after
+
+    def _keys(self, packed: int) -> list[int]:
+        keys = [0] * len(self._still)
+        for key_shift, mask, shifts in self._columns:
+            for at, shift in enumerate(shifts):
+                keys[at] |= (packed >> shift & mask) << key_shift
+        for shift, mask, many, offset, bit in self._mentions:
+            value = packed >> shift & mask
+            if many:
+                for at in self._still:
+                    keys[at] |= bit if value >> at & 1 else 0
+            elif value >= offset:
+                keys[value - offset] |= bit
+        return keys
 
 
 def empty(moved: Moved, raw: Sequence[int]) -> bool:
@@ -137,21 +169,15 @@ def empty(moved: Moved, raw: Sequence[int]) -> bool:
     return moved.length >= 0 and raw[moved.length] <= moved.slot
 
 
-def _number(order: Sequence[int], positions: list[int]) -> None:
-    """Give the elements of a sort their positions."""
-    for at, element in enumerate(order):
-        positions[element] = at
-
-
 class _Ordering:
     """The search for the order of the elements of one state."""
 
-    def __init__(self, canonical: Canonical, packed: int, raw: Sequence[int], positions: list[int]) -> None:
+    def __init__(self, canonical: Canonical, packed: int) -> None:
         self._canonical = canonical
         self._packed = packed
-        self._raw = raw
-        self._positions = positions
+        self._raw = raw = canonical.raw(packed)
         self._groups = canonical.groups
+        self._still = [at for group in canonical.plan.groups for at in range(group.sort.size)]
         mine = {e for g in self._groups for e in range(g.base, g.base + g.sort.size)}
         facts = [fact for fact in canonical.facts(raw) if fact[1][0][0] in mine]
         self._pairs = [fact for fact in facts if len(fact[1]) > 1]
@@ -223,9 +249,7 @@ class _Ordering:
 
     def _exchange(self, group: Group, one: int, other: int) -> bool:
         """Whether exchanging two elements leaves the state as it is."""
-        positions = list(range(self._canonical.plan.elements))
-        for g in self._canonical.plan.groups:
-            _number(range(g.base, g.base + g.sort.size), positions)
+        positions = list(self._still)
         positions[one], positions[other] = other - group.base, one - group.base
         return self._canonical.renamed(self._packed, self._raw, positions) == self._packed
 
@@ -263,9 +287,11 @@ class _Ordering:
 
     def _arrived(self, colours: Sequence[int], chosen: tuple[int, ...]) -> int:
         """Note the state that comes out; what is known to be equivalent is left out by going back."""
+        positions = list(self._still)
         for group in self._groups:
-            _number(self._order(group, colours), self._positions)
-        state = self._canonical.renamed(self._packed, self._raw, self._positions)
+            for at, element in enumerate(self._order(group, colours)):
+                positions[element] = at
+        state = self._canonical.renamed(self._packed, self._raw, positions)
         self._trials += 1
         if not self._tried:
             self._tried = [(state, chosen), (state, chosen)]

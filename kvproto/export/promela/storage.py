@@ -28,10 +28,9 @@ WORD = 31
 
 _PROMELA = """
 active assert atomic bit bool break byte chan c_code c_decl c_expr c_state c_track d_proctype d_step do else empty
-enabled eval false fi for full get_priority hidden if init inline int len local ltl mtype nempty never nfull notrace np_
-od of pc_value pid printf printm priority proctype provided return run select set_priority short show skip string
-timeout trace true typedef unless unsigned xr xs until weakuntil release always eventually next in implies
-equivalent
+enabled eval false fi for full get_priority hidden if init inline int len local ltl mtype nempty never nfull notrace
+np_ od of pc_value pid printf printm priority proctype provided return run select set_priority short show skip string
+timeout trace true typedef unless unsigned xr xs until weakuntil release always eventually next in implies equivalent
 """
 
 _C = """

@@ -14,7 +14,7 @@ from kvproto.ir.nodes import Action, Claim, FlightInfo, Init, MachineInfo, Param
 from kvproto.lang.bind import Chosen
 from kvproto.lang.binding import use
 from kvproto.lang.frontend.claims import Claims, fairness
-from kvproto.lang.frontend.typing import record_type, sort_type
+from kvproto.lang.frontend.typing import MAX_INDEX, MAX_STARTS, record_type, sort_type
 from kvproto.lang.model import ActionMark, InitMark, Model
 from kvproto.lang.properties import ClaimMark
 from kvproto.lang.source import load
@@ -94,19 +94,19 @@ class _Builder(Claims):
 
     # --- functions ------------------------------------------------------------------------------------
 
-    def _stateful(self, fn: Callable[..., Any]) -> tuple[tuple[Param, ...], tuple[Stmt, ...], str, Loc]:
+    def _stateful(self, fn: Callable[..., Any], most: int) -> tuple[tuple[Param, ...], tuple[Stmt, ...], str, Loc]:
         tr, definition, source = self.open(fn, pure=False)
-        params = self.params(tr, fn, definition)
+        params = self.params(tr, fn, definition, most)
         self._owner = fn.__name__
         body = tuple(tr.body(definition.body))
         return params, body, inspect.getdoc(fn) or "", source.loc(definition)
 
     def _action(self, fn: Callable[..., Any], mark: ActionMark) -> Action:
-        params, body, doc, loc = self._stateful(fn)
+        params, body, doc, loc = self._stateful(fn, MAX_INDEX)
         return Action(fn.__name__, mark.machine.name, params, body, doc, mark.cites, loc)
 
     def _init(self, fn: Callable[..., Any]) -> Init:
-        params, body, _, loc = self._stateful(fn)
+        params, body, _, loc = self._stateful(fn, MAX_STARTS)
         return Init(fn.__name__, params, body, loc)
 
     def _deadlock(self) -> Claim:

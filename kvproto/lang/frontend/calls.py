@@ -1,4 +1,4 @@
-"""Calls: built-in functions over finite domains, comprehensions, and helpers in expression position."""
+"""Calls in expression position: built-in functions, construction of records, methods, helpers."""
 
 from __future__ import annotations
 
@@ -7,23 +7,22 @@ import inspect
 from abc import abstractmethod
 from collections.abc import Callable
 from enum import Enum
-from typing import Any, cast
+from typing import Any
 
 from kvproto.ir.fold import fold_expr
-from kvproto.ir.nodes import Const, Domain, Expr, Local, Quant, QuantOp, Read, SetOf, Unary
-from kvproto.ir.types import ArrayT, BoolT, EnumT, IntT, OptT, ScalarT, SetT, SortT, values_of
+from kvproto.ir.nodes import Const, Expr, Quant, SetOf, Unary
+from kvproto.ir.shapes import shape_of
+from kvproto.ir.types import ArrayT, BoolT, IntT, OptT, SetT, SortT, cardinality, values_of
+from kvproto.lang.frontend.bundles import is_record_class, kind_of
 from kvproto.lang.frontend.core import BOOL, INT
-from kvproto.lang.frontend.expressions import Expressions
-from kvproto.lang.frontend.typing import enum_type, sort_type
-from kvproto.lang.frontend.values import Alias, Binding, Operand, Static, Variable
-from kvproto.lang.native import require
+from kvproto.lang.frontend.loops import Loops, Subsets
+from kvproto.lang.frontend.values import Alias, Bundle, Found, Operand, Static
+from kvproto.lang.native import require, subsets
 from kvproto.lang.sorts import Sort
 
-Generators = ast.GeneratorExp | ast.ListComp | ast.SetComp
 
-
-class Calls(Expressions):
-    """Translates calls and comprehensions in expression position."""
+class Calls(Loops):
+    """Translates calls in expression position."""
 
     @abstractmethod
     def inline_pure(self, fn: Callable[..., Any], node: ast.Call) -> Operand:
@@ -31,10 +30,14 @@ class Calls(Expressions):
 
     def call(self, node: ast.Call) -> Operand:
         """A call: built-in, helper function, or refused."""
-        if isinstance(node.func, ast.Attribute) and isinstance(self.operand(node.func.value), Alias | Quant | SetOf):
-            self._method(node, node.func)
+        if isinstance(node.func, ast.Attribute):
+            owner = self.operand(node.func.value)
+            if isinstance(owner, Alias | Bundle | Quant | SetOf):
+                return self._method(owner, node, node.func)
         target = self.operand(node.func)
         fn = target.value if isinstance(target, Static) else None
+        if is_record_class(fn):
+            return self.construct(fn, node)
         builtin = self._builtins().get(fn) if _hashable(fn) else None
         if builtin is not None:
             self._plain_arguments(node)
@@ -58,14 +61,19 @@ class Calls(Expressions):
             "write it as a helper with `def`, or as a loop over a sort",
         )
 
-    def _method(self, node: ast.Call, func: ast.Attribute) -> None:
-        mutating = func.attr in ("add", "discard", "clear", "remove", "update", "pop")
+    def _method(self, owner: Alias | Bundle | Expr, node: ast.Call, func: ast.Attribute) -> Expr:
+        counts = isinstance(owner, Alias | Bundle) and shape_of(kind_of(owner)) == "bag" and func.attr == "count"
+        if counts and isinstance(owner, Alias | Bundle):
+            return self.copies(owner, self._one(node), node)
+        mutating = func.attr in ("add", "discard", "clear", "remove", "update", "pop", "append")
+        queue = isinstance(owner, Alias | Bundle) and shape_of(kind_of(owner)) == "queue"
+        example = ("x = {}.pop(0)" if func.attr == "pop" else "{}.append(x)") if queue else "{}.discard(x)"
         self.fail(
             "KV111",
             node,
             f".{func.attr}(...) cannot be called here",
-            "methods that change a set are statements" if mutating else "values of a model have no such method",
-            f"write it in a line of its own: {ast.unparse(func.value)}.discard(x)"
+            "methods that change something are statements" if mutating else "values of a model have no such method",
+            f"write it in a line of its own: {example.format(ast.unparse(func.value))}"
             if mutating
             else "use |, &, -, in, <= and len on sets",
         )
@@ -83,6 +91,7 @@ class Calls(Expressions):
             set: self._set,
             frozenset: self._set,
             range: self._range,
+            subsets: self._subsets_call,
         }
 
     def _plain_arguments(self, node: ast.Call) -> None:
@@ -109,7 +118,7 @@ class Calls(Expressions):
             )
         return node.args[0]
 
-    def _fold(self, op: str, node: ast.Call) -> Expr:
+    def _fold(self, op: str, node: ast.Call) -> Found:
         arg = self._one(node)
         if not isinstance(arg, ast.GeneratorExp | ast.ListComp):
             self.fail(
@@ -121,7 +130,7 @@ class Calls(Expressions):
             )
         return self.comprehension(op, arg)
 
-    def _extreme(self, op: str, node: ast.Call) -> Expr:
+    def _extreme(self, op: str, node: ast.Call) -> Found:
         default = next((k.value for k in node.keywords), None)
         if len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp | ast.ListComp):
             return self.comprehension(op, node.args[0], default)
@@ -139,29 +148,33 @@ class Calls(Expressions):
     def _len(self, node: ast.Call) -> Expr:
         arg = self._one(node)
         if isinstance(arg, ast.ListComp):
-            return self.comprehension("count", arg)
+            return self.value(self.comprehension("count", arg), arg)
         found = self.operand(arg)
         loc = self.loc(node)
         if isinstance(found, Static):
             kind = found.value
             if isinstance(kind, Sort | tuple) or (isinstance(kind, type) and issubclass(kind, Enum)):
                 return Const(IntT(len(kind), len(kind)), len(kind), loc)
-        if isinstance(found, Alias) and isinstance(found.place.type, ArrayT):
-            size = len(values_of(found.place.type.index))
-            return Const(IntT(size, size), size, loc)
+        if isinstance(found, Alias | Bundle):
+            kind = kind_of(found)
+            if isinstance(kind, ArrayT):
+                size = cardinality(kind.index)
+                return Const(IntT(size, size), size, loc)
+            if (length := self.length(found, node)) is not None:
+                return length
         members = self.value(found, arg)
         if not isinstance(members.type, SetT):
             self.fail(
                 "KV107",
                 arg,
                 f"len(...) of a value of type {members.type}",
-                "sorts, enumerations, arrays and sets have a length",
+                "sorts, enumerations, arrays, queues, bags and sets have a length",
                 "count with sum(... for x in Sort)",
             )
-        kind = self.bounded_set(members.type, arg)
-        return Unary(IntT(0, len(values_of(kind.element))), "card", members, loc)
+        small = self.bounded_set(members.type, arg)
+        return Unary(IntT(0, cardinality(small.element)), "card", members, loc)
 
-    def _next(self, node: ast.Call) -> Expr:
+    def _next(self, node: ast.Call) -> Found:
         if len(node.args) != 2 or not isinstance(node.args[0], ast.GeneratorExp):
             self.fail(
                 "KV111",
@@ -180,14 +193,14 @@ class Calls(Expressions):
             self.fail("KV109", node, f"int(...) of a {found.type}", "it has no number", "use == or in")
         return Unary(INT, "int", found, self.loc(node))
 
-    def _set(self, node: ast.Call) -> Expr:
+    def _set(self, node: ast.Call) -> Found:
         if not node.args:
             return SetOf(SetT(BOOL), (), self.loc(node))
         arg = self._one(node)
         if isinstance(arg, ast.GeneratorExp):
             return self.comprehension("set", arg)
-        found = self.expr(arg)
-        if not isinstance(found.type, SetT):
+        found = self.anything(arg)
+        if not isinstance(found.type, SetT) and shape_of(found.type) != "set":
             self.fail("KV107", arg, f"set(...) of a {found.type}", "it is no collection", "write {x}")
         return found
 
@@ -197,6 +210,23 @@ class Calls(Expressions):
             reason = "it takes one to three numbers, and the step is not 0"
             self.fail("KV110", node, "this is no range", reason, "write range(n)")
         return Static(range(*bounds), self.loc(node))
+
+    def _subsets_call(self, node: ast.Call) -> Operand:
+        arg, loc = self._one(node), self.loc(node)
+        found = self.operand(arg)
+        if isinstance(found, Static):
+            domain = self.source(arg).domains[0]
+            if not isinstance(domain.type, OptT | SetT) and domain.values == values_of(domain.type):
+                return Static(Subsets(domain.type, None), loc)
+        elif isinstance(kind := kind_of(found) if isinstance(found, Alias) else found.type, SetT):
+            return Static(Subsets(self.bounded_set(kind, arg).element, self.named(self.value(found, arg))), loc)
+        self.fail(
+            "KV110",
+            node,
+            "subsets(...) of something that has none here",
+            "it takes a sort, an enumeration, or a set of single values",
+            "write subsets(Sort)",
+        )
 
     def static_number(self, node: ast.expr) -> int:
         """A number that does not depend on the state."""
@@ -210,139 +240,6 @@ class Calls(Expressions):
                 "loop over a fixed domain and use `if` inside",
             )
         return found.value
-
-    # --- domains and comprehensions -------------------------------------------------------------------
-
-    def domain(self, node: ast.expr) -> tuple[Domain, Expr | None]:
-        """What a loop ranges over, and for a set of the state the set whose members count."""
-        found = self.operand(node)
-        loc = self.loc(node)
-        if isinstance(found, Static):
-            kind = found.value
-            if isinstance(kind, Sort):
-                sort = sort_type(kind)
-                return Domain(sort, values_of(sort), True, loc), None
-            if isinstance(kind, type) and issubclass(kind, Enum):
-                return Domain(enum_type(kind), enum_type(kind).members, True, loc), None
-            if isinstance(kind, range):
-                low, high = (min(kind), max(kind)) if kind else (0, 0)
-                return Domain(IntT(low, high), tuple(kind), False, loc), None
-            if isinstance(kind, tuple) and kind and all(isinstance(item, Const) for item in kind):
-                return self._tuple_domain(kind, node), None
-        if isinstance(found, Alias) and isinstance(found.place.type, SetT):
-            element = found.place.type.element
-            return Domain(element, values_of(element), True, loc), Read(found.place.type, found.place, loc)
-        if not isinstance(found, Alias | Static) and isinstance(found.type, SetT):
-            kind = self.bounded_set(found.type, node)
-            return Domain(kind.element, values_of(kind.element), True, loc), found
-        self.fail(
-            "KV110",
-            node,
-            "this cannot be looped over",
-            "loops run over sorts, enumerations, ranges, sets and tuples of constants",
-            "loop over the index sort of an array: `for r in Req: ... s.req[r]`",
-        )
-
-    def _tuple_domain(self, items: tuple[Const, ...], node: ast.expr) -> Domain:
-        kind = self.meet([(item, node) for item in items])
-        if isinstance(kind, IntT):
-            numbers = [item.value for item in items if isinstance(item.value, int)]
-            kind = IntT(min(numbers), max(numbers))
-        kind = self.single(kind, node, "an element of a tuple to loop over")
-        values = tuple(item.value for item in items)
-        return Domain(kind, cast("tuple[bool | int | str, ...]", values), False, self.loc(node))
-
-    def enter_loop(self, target: ast.expr, kind: ScalarT) -> tuple[str, str, Binding | None]:
-        """Bind a loop variable; gives (source name, IR name, what the name meant before)."""
-        if not isinstance(target, ast.Name):
-            self.fail(
-                "KV124",
-                target,
-                "a loop variable must be a single name",
-                "tuples are no values of a model",
-                "write nested loops",
-            )
-        inner = self.fresh(target.id)
-        self.fixed.add(inner)
-        before = self.frame.names.get(target.id)
-        self.frame.names[target.id] = Variable(inner, kind, fixed=True)
-        return target.id, inner, before
-
-    def leave_loop(self, name: str, before: Binding | None) -> None:
-        """Forget a loop variable."""
-        if before is None:
-            del self.frame.names[name]
-        else:
-            self.frame.names[name] = before
-
-    def comprehension(self, op: str, node: ast.expr, default: ast.expr | None = None) -> Expr:
-        """`op(body for ... in ... if ...)`, one quantifier for each `for`."""
-        assert isinstance(node, Generators)
-        if op in ("first", "min", "max") and len(node.generators) != 1:
-            name = "next" if op == "first" else op
-            reason = "one loop gives one candidate a round"
-            self.fail("KV110", node, f"two loops inside one {name}", reason, "nest two calls")
-        return self._generators(op, node, 0, default)
-
-    def _generators(self, op: str, node: Generators, at: int, default: ast.expr | None) -> Expr:
-        if at == len(node.generators):
-            return self._element(op, node.elt)
-        part = node.generators[at]
-        domain, members = self.domain(part.iter)
-        name, inner, before = self.enter_loop(part.target, domain.type)
-        where: list[Expr] = []
-        if members is not None:
-            assert isinstance(members.type, SetT)
-            member = Local(domain.type, inner, domain.loc)
-            where.append(self.binary("in", member, members, BOOL, part.iter))
-        where += [self.scoped(lambda t=test: self.truth(t)) for test in part.ifs]  # type: ignore[misc]
-        body = self.scoped(lambda: self._generators(op, node, at + 1, default))
-        self.leave_loop(name, before)
-        guard = self.logic("and", where, node) if where else None
-        return self._quantifier(op, inner, domain, guard, body, default, node)
-
-    def _element(self, op: str, elt: ast.expr) -> Expr:
-        if op in ("any", "all"):
-            return self.truth(elt)
-        if op == "count":
-            return Const(IntT(1, 1), 1, self.loc(elt))
-        found = self.expr(elt)
-        if op == "sum" and isinstance(found.type, BoolT):
-            return Unary(IntT(0, 1), "int", found, found.loc)
-        if op in ("sum", "min", "max"):
-            return self.integer(elt)
-        if op == "set" and not isinstance(found.type, SetT):
-            self.bounded_set(SetT(self.single(found.type, elt, "an element of a set")), elt)
-        return found
-
-    def _quantifier(
-        self,
-        op: str,
-        var: str,
-        domain: Domain,
-        where: Expr | None,
-        body: Expr,
-        default: ast.expr | None,
-        node: ast.expr,
-    ) -> Expr:
-        loc = self.loc(node)
-        if op in ("any", "all"):
-            return Quant(BOOL, cast("QuantOp", op), var, domain, where, body, None, loc)
-        if op in ("sum", "count"):
-            return Quant(INT, "sum", var, domain, where, body, None, loc)
-        if op == "set":
-            if isinstance(body.type, SetT):
-                return Quant(body.type, "set", var, domain, where, body, None, loc)
-            assert isinstance(body.type, BoolT | IntT | SortT | EnumT)
-            return Quant(SetT(body.type), "set", var, domain, where, body, None, loc)
-        otherwise = self.expr(default) if default is not None else None
-        if otherwise is None:
-            return Quant(INT, cast("QuantOp", op), var, domain, where, body, None, loc)
-        assert default is not None
-        kind = self.meet([(body, node), (otherwise, default)])
-        one = self.coerce(body, kind, node, "the element")
-        other = self.coerce(otherwise, kind, default, "the default")
-        return Quant(kind, cast("QuantOp", op), var, domain, where, one, other, loc)
 
 
 def _hashable(value: object) -> bool:

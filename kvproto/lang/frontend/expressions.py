@@ -1,24 +1,32 @@
-"""Expressions: names, fields, indices, operators, comparisons."""
+"""Expressions: names, fields, indices, operators, literals."""
 
 from __future__ import annotations
 
 import ast
 import builtins
 import types
+from abc import abstractmethod
 from enum import Enum
 from typing import Any, NoReturn
 
 from kvproto.diagnostics import did_you_mean
-from kvproto.ir.nodes import Binary, BinaryOp, Cond, Const, Expr, Local, Place, Read, SetOf, Unary
-from kvproto.ir.types import ArrayT, BoolT, EnumT, IntT, NoneT, OptT, RecordT, SetT, SortT, Type
+from kvproto.ir.nodes import BinaryOp, Const, Expr, SetOf, Unary
+from kvproto.ir.shapes import large_set, shape_of, value_count
+from kvproto.ir.types import ArrayT, BoolT, IntT, NoneT, RecordT, SetT, Type
 from kvproto.lang.binding import Params
 from kvproto.lang.frontend import refused
-from kvproto.lang.frontend.core import BOOL, INT, Core
-from kvproto.lang.frontend.refused import FINITE
-from kvproto.lang.frontend.typing import enum_type
-from kvproto.lang.frontend.values import Alias, Operand, Static, Unusable, Variable
+from kvproto.lang.frontend.bundles import kind_of
+from kvproto.lang.frontend.comparing import SETWISE, Comparisons
+from kvproto.lang.frontend.core import BOOL, INT
+from kvproto.lang.frontend.typing import MAX_INDEX, enum_type
+from kvproto.lang.frontend.values import Alias, Bundle, Fixed, Found, Operand, Static, Unusable, Variable
 from kvproto.lang.sorts import Sort
 from kvproto.lang.source import assigned_names
+
+METHODS = {
+    "queue": "a queue has append, pop and clear as statements; q[0] is its first element, len(q) its length",
+    "bag": "a bag has add, discard and clear as statements, and count(x)",
+}
 
 ARITHMETIC: dict[type[ast.operator], BinaryOp] = {
     ast.Add: "+",
@@ -27,11 +35,10 @@ ARITHMETIC: dict[type[ast.operator], BinaryOp] = {
     ast.FloorDiv: "//",
     ast.Mod: "%",
 }
-SETWISE: dict[type[ast.operator], BinaryOp] = {ast.BitOr: "union", ast.BitAnd: "inter", ast.Sub: "diff"}
 
 
-class Expressions(Core):
-    """Translates every expression but calls and comprehensions."""
+class Expressions(Comparisons):
+    """Translates every expression but comparisons, calls and comprehensions."""
 
     def operand(self, node: ast.expr) -> Operand:
         """Translate an expression to whatever it stands for."""
@@ -52,7 +59,7 @@ class Expressions(Core):
             case ast.BinOp():
                 return self._binop(node)
             case ast.Compare():
-                return self._compare(node)
+                return self.compare(node)
             case ast.IfExp():
                 return self._conditional(node)
             case ast.Call():
@@ -70,8 +77,8 @@ class Expressions(Core):
         """Operands of `and` and `or` where a value is needed: truth values, since Python gives one of them."""
         parts: list[Expr] = []
         for value in values:
-            part = self.expr(value) if not parts else self.scoped(lambda v=value: self.expr(v))  # type: ignore[misc]
-            if not isinstance(part.type, BoolT):
+            part = self.anything(value) if not parts else self.scoped(lambda v=value: self.anything(v))  # type: ignore[misc]
+            if isinstance(part, Bundle) or not isinstance(part.type, BoolT):
                 self.no_condition(part.type, value)
             parts.append(part)
         return parts
@@ -110,7 +117,9 @@ class Expressions(Core):
     def _name(self, node: ast.Name) -> Operand:
         bound = self.frame.names.get(node.id)
         if isinstance(bound, Variable):
-            return Local(bound.type, bound.name, self.loc(node))
+            return self.variable(bound, self.loc(node))
+        if isinstance(bound, Fixed):
+            return bound.value
         if isinstance(bound, Alias | Static):
             return bound
         if isinstance(bound, Unusable):
@@ -164,8 +173,8 @@ class Expressions(Core):
 
     def _attribute(self, node: ast.Attribute) -> Operand:
         base = self.operand(node.value)
-        if isinstance(base, Alias):
-            return self._field(base.place, node)
+        if isinstance(base, Alias | Bundle):
+            return self._field(base, node)
         if isinstance(base, Static):
             return self._static_attribute(base.value, node)
         self.fail(
@@ -176,32 +185,19 @@ class Expressions(Core):
             "drop the attribute, or index an array first",
         )
 
-    def _field(self, place: Place, node: ast.Attribute) -> Operand:
-        if not isinstance(place.type, RecordT):
+    def _field(self, base: Alias | Bundle, node: ast.Attribute) -> Operand:
+        kind = kind_of(base)
+        if not isinstance(kind, RecordT) or kind.shape != "record":
             self.fail(
                 "KV122",
                 node,
-                f"{place.type} has no field {node.attr!r}",
-                "only records have fields; sets have add, discard and clear as statements",
-                "index the array first" if isinstance(place.type, ArrayT) else "see docs/language.md",
+                f"{kind} has no field {node.attr!r}",
+                METHODS.get(shape_of(kind), "only records have fields; sets have add, discard and clear as statements"),
+                "index the array first" if isinstance(kind, ArrayT) else "see docs/language.md",
             )
-        kind = place.type.get(node.attr)
-        if kind is None:
-            known = [name for name, _ in place.type.fields]
-            self.fail(
-                "KV106",
-                node,
-                f"{place.type} has no field {node.attr!r}{did_you_mean(node.attr, known)}",
-                "fields are declared by annotations in the state class",
-                f"use one of: {', '.join(known)}",
-            )
-        return self.at(Place(kind, (*place.steps, node.attr), self.loc(node)))
-
-    def at(self, place: Place) -> Operand:
-        """A place as an operand: an alias for parts of the state that can change under a name, else its value."""
-        if isinstance(place.type, RecordT | ArrayT | SetT):
-            return Alias(place)
-        return Read(place.type, place, place.loc)
+        if kind.get(node.attr) is None:
+            self.no_field(kind, node.attr, node)
+        return self.field(base, node.attr, node)
 
     def _static_attribute(self, owner: Any, node: ast.Attribute) -> Operand:
         loc = self.loc(node)
@@ -245,18 +241,24 @@ class Expressions(Core):
                 "an array has one index type",
                 "write s.a[i][j] for an array of arrays",
             )
-        if not (isinstance(base, Alias) and isinstance(base.place.type, ArrayT)):
-            what = str(base.place.type) if isinstance(base, Alias) else "this"
-            self.fail(
-                "KV121",
-                node,
-                f"{what} cannot be indexed",
-                "only arrays of the state have indices",
-                "declare it as Array(index, element)",
-            )
-        array = base.place.type
-        index = self.index(self.expr(node.slice), array.index, node.slice)
-        return self.at(Place(array.element, (*base.place.steps, index), self.loc(node)))
+        if isinstance(base, Alias | Bundle):
+            kind = kind_of(base)
+            if shape_of(kind) == "queue":
+                return self.element(base, self.integer(node.slice), node)
+            if isinstance(kind, ArrayT):
+                return self.item(base, self.index(self.expr(node.slice), kind.index, node.slice), node)
+        what = str(kind_of(base)) if isinstance(base, Alias | Bundle) else "this"
+        self.fail(
+            "KV121",
+            node,
+            f"{what} cannot be indexed",
+            "only arrays and queues have indices",
+            "declare it as Array(index, element)",
+        )
+
+    @abstractmethod
+    def element(self, queue: Alias | Bundle, index: Expr, node: ast.AST) -> Found:
+        """An element of a queue."""
 
     # --- operators ------------------------------------------------------------------------------------
 
@@ -278,10 +280,11 @@ class Expressions(Core):
                     "use + - * // %",
                 )
 
-    def _binop(self, node: ast.BinOp) -> Expr:
-        left = self.expr(node.left)
-        if isinstance(left.type, SetT) and type(node.op) in SETWISE:
-            return self.setwise(SETWISE[type(node.op)], left, self.expr(node.right), node)
+    def _binop(self, node: ast.BinOp) -> Found:
+        left = self.anything(node.left)
+        if isinstance(left, Bundle) or isinstance(left.type, SetT):
+            if type(node.op) in SETWISE and (isinstance(left.type, SetT) or shape_of(left.type) == "set"):
+                return self.setwise(SETWISE[type(node.op)], left, self.anything(node.right), node)
         op = ARITHMETIC.get(type(node.op))
         if op is None:
             self.fail(
@@ -291,162 +294,37 @@ class Expressions(Core):
                 "numbers have + - * // %, sets have | & -",
                 "rewrite it with these",
             )
-        return self.binary(op, self.integer(node.left), self.integer(node.right), INT, node)
+        number = self.as_integer(self.value(left, node.left), node.left)
+        return self.binary(op, number, self.integer(node.right), INT, node)
 
-    def setwise(self, op: BinaryOp, left: Expr, right: Expr, node: ast.AST) -> Expr:
-        """Union, intersection or difference of two sets of one type."""
-        kind = right.type if isinstance(left, SetOf) and not left.items else left.type
-        if not isinstance(kind, SetT) or not isinstance(right.type, SetT):
-            self.mismatch(right.type, left.type, node, "the right side")
-        one, other = self.same_sets(left, right, node)
-        return self.binary(op, one, other, one.type, node)
-
-    def _conditional(self, node: ast.IfExp) -> Expr:
+    def _conditional(self, node: ast.IfExp) -> Found:
         test = self.truth(node.test)
-        then, orelse = (self.scoped(lambda v=v: self.expr(v)) for v in (node.body, node.orelse))  # type: ignore[misc]
+        then, orelse = (self.scoped(lambda v=v: self.anything(v)) for v in (node.body, node.orelse))  # type: ignore[misc]
         kind = self.meet([(then, node.body), (orelse, node.orelse)])
-        one = self.coerce(then, kind, node.body, "this side")
-        return Cond(kind, test, one, self.coerce(orelse, kind, node.orelse, "this side"), self.loc(node))
+        one = self.coerce_any(then, kind, node.body, "this side")
+        return self.alternatives(test, one, self.coerce_any(orelse, kind, node.orelse, "this side"), kind, node)
 
-    def expected(self, node: ast.expr, wanted: Type) -> Expr:
-        """An expression whose type is known from where it goes: alternatives need not agree among themselves."""
-        if not isinstance(node, ast.IfExp):
-            return self.expr(node)
-        test = self.truth(node.test)
-
-        def side(part: ast.expr) -> Expr:
-            return self.coerce(self.expected(part, wanted), wanted, part, "this side")
-
-        then, orelse = (self.scoped(lambda part=part: side(part)) for part in (node.body, node.orelse))  # type: ignore[misc]
-        return Cond(wanted, test, then, orelse, self.loc(node))
-
-    def _set_literal(self, elts: list[ast.expr], node: ast.AST) -> Expr:
-        items = [self.expr(e) for e in elts]
+    def _set_literal(self, elts: list[ast.expr], node: ast.AST) -> Found:
+        items = [self.anything(e) for e in elts]
         kind = self.meet([(i, e) for i, e in zip(items, elts, strict=True)])
         element: Type = kind
+        if isinstance(kind, RecordT) and kind.shape == "record":
+            return self.set_of(large_set(self.element_record(kind, node)), items, node)
         if isinstance(kind, IntT):
             numbers = [i.value for i in items if isinstance(i, Const) and isinstance(i.value, int)]
             element = IntT(min(numbers), max(numbers)) if len(numbers) == len(items) else kind
         element = self.single(element, node, "an element of a set")
-        parts = tuple(self.coerce(i, element, e, "an element") for i, e in zip(items, elts, strict=True))
-        return SetOf(SetT(element), parts, self.loc(node))
+        parts = tuple(self.coerce_any(i, element, e, "an element") for i, e in zip(items, elts, strict=True))
+        return SetOf(SetT(element), tuple(p for p in parts if not isinstance(p, Bundle)), self.loc(node))
 
-    # --- comparisons ----------------------------------------------------------------------------------
-
-    def _compare(self, node: ast.Compare) -> Expr:
-        sides = [node.left, *node.comparators]
-        tests: list[Expr] = []
-        for op, left, right in zip(node.ops, sides, sides[1:], strict=False):
-
-            def test(op: ast.cmpop = op, left: ast.expr = left, right: ast.expr = right) -> Expr:
-                return self.comparison(op, left, right, node)
-
-            tests.append(self.scoped(test) if tests else test())
-        return self.logic("and", tests, node)
-
-    def comparison(self, op: ast.cmpop, left: ast.expr, right: ast.expr, node: ast.AST) -> Expr:
-        """One comparison of a chain."""
-        match op:
-            case ast.Eq() | ast.Is():
-                return self._equality(op, left, right, node)
-            case ast.NotEq() | ast.IsNot():
-                return self.negate(self._equality(op, left, right, node))
-            case ast.In():
-                return self._membership(left, right, node)
-            case ast.NotIn():
-                return self.negate(self._membership(left, right, node))
-            case ast.Lt():
-                return self._order("<", left, right, node)
-            case ast.LtE():
-                return self._order("<=", left, right, node)
-            case ast.Gt():
-                return self._order("<", right, left, node)
-            case _:
-                return self._order("<=", right, left, node)
-
-    def _equality(self, op: ast.cmpop, left: ast.expr, right: ast.expr, node: ast.AST) -> Expr:
-        one, other = self.expr(left), self.expr(right)
-        if isinstance(op, ast.Is | ast.IsNot) and not isinstance(other.type, NoneT | EnumT):
+    def element_record(self, kind: RecordT, node: ast.AST) -> RecordT:
+        """A record type whose values a set can hold, or KV135."""
+        if value_count(kind) > MAX_INDEX:
             self.fail(
-                "KV146",
+                "KV135",
                 node,
-                "`is` between values",
-                "identity of Python objects has no meaning in a model",
-                "write == or !=; `is` is for None and members",
+                f"a set of {kind}, which has more than {MAX_INDEX} values",
+                "a set has one entry for each possible element",
+                "use a smaller record or a smaller scope",
             )
-        return self.equal(one, other, node)
-
-    def _order(self, op: BinaryOp, left: ast.expr, right: ast.expr, node: ast.AST) -> Expr:
-        one, other = self.expr(left), self.expr(right)
-        if isinstance(one.type, SetT) and isinstance(other.type, SetT):
-            one, other = self.same_sets(one, other, node)
-            subset = self.binary("subset", one, other, BOOL, node)
-            if op == "<=":
-                return subset
-            return self.logic("and", [subset, self.negate(self.equal(one, other, node))], node)
-        if isinstance(one.type, SortT) and one.type == other.type:
-            return self.binary(op, one, other, BOOL, node)
-        if isinstance(one.type, EnumT | type(BOOL)) or isinstance(other.type, EnumT | type(BOOL)):
-            self.fail(
-                "KV108",
-                node,
-                f"{one.type} and {other.type} are compared by order",
-                "members and booleans have no order",
-                "use `in (A, B)` or ==",
-            )
-        return self.binary(op, self.integer(left), self.integer(right), BOOL, node)
-
-    def _in_range(self, number: Expr, numbers: range, node: ast.AST) -> Expr:
-        loc = self.loc(node)
-        if numbers.step != 1:
-            return self.logic("or", [self.equal(number, Const(IntT(n, n), n, loc), node) for n in numbers], node)
-        low, high = Const(INT, numbers.start, loc), Const(INT, numbers.stop, loc)
-        within = [self.binary("<=", low, number, BOOL, node), self.binary("<", number, high, BOOL, node)]
-        return self.logic("and", within, node)
-
-    def _among(self, element: Expr, items: list[Expr], node: ast.AST, at: int = 0) -> Expr:
-        """element in (a, b, ...): every item is computed before any is compared."""
-        if at == len(items):
-            return self.logic("or", [self.equal(element, item, node) for item in items], node)
-
-        def rest(item: Expr) -> Expr:
-            return self._among(element, [*items[:at], item, *items[at + 1 :]], node, at + 1)
-
-        return self.once(items[at], rest)
-
-    def _membership(self, left: ast.expr, right: ast.expr, node: ast.AST) -> Expr:
-        element = self.expr(left)
-        if isinstance(right, ast.List):
-            self.fail("KV134", right, "a list as a value is outside the language", FINITE, "write a tuple: `in (A, B)`")
-        container = self.operand(right)
-        if isinstance(container, Alias) and isinstance(container.place.type, ArrayT):
-            index = container.place.type.index
-            self.fail(
-                "KV107",
-                right,
-                f"`in` needs a set, not {container.place.type}",
-                "membership is defined for sets, tuples of constants and ranges",
-                f"write any({ast.unparse(right)}[x] == ... for x in {index})",
-            )
-        if isinstance(container, Static) and isinstance(container.value, tuple):
-            return self._among(element, [self.value(item, right) for item in container.value], node)
-        if isinstance(container, Static) and isinstance(container.value, range):
-            return self._in_range(self.integer(left), container.value, node)
-        if isinstance(container, Static) and isinstance(container.value, Sort):
-            self.fail("KV102", node, "every element is in its sort", "this test is always true", "drop it")
-        members = self.value(container, right)
-        if not isinstance(members.type, SetT):
-            self.fail(
-                "KV107",
-                right,
-                f"`in` needs a set, not {members.type}",
-                "membership is defined for sets, tuples of constants and ranges",
-                "compare with == instead",
-            )
-        if isinstance(members, SetOf):
-            return self._among(element, list(members.items), node)
-        item = self.coerce(element, members.type.element, left, "the element")
-        if not isinstance(element.type, OptT):
-            return Binary(BOOL, "in", item, members, self.loc(node))
-        there = self.negate(Unary(BOOL, "is_none", element, element.loc))  # None is in no set
-        return self.once(members, lambda m: self.logic("and", [there, self.binary("in", item, m, BOOL, node)], node))
+        return kind

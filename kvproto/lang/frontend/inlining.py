@@ -6,13 +6,13 @@ import ast
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from kvproto.ir.nodes import Cond, Expr, Local, SetLocal
+from kvproto.ir.nodes import Const, Expr, Local, SetLocal
 from kvproto.ir.types import BoolT, IntT, SetT
 from kvproto.lang.frontend import refused
 from kvproto.lang.frontend.calls import Calls
 from kvproto.lang.frontend.core import BOOL, INT
 from kvproto.lang.frontend.matching import as_if
-from kvproto.lang.frontend.values import Alias, Binding, Frame, Operand, Static, Variable
+from kvproto.lang.frontend.values import Alias, Binding, Bundle, Fixed, Found, Frame, Operand, Static, Variable
 from kvproto.lang.source import assigned_names, function_source
 
 
@@ -55,6 +55,11 @@ class Inlining(Calls):
                 "write a loop over a finite sort",
             )
         values = self.arguments(fn, node, definition)
+        for found in values.values():
+            if isinstance(found, Bundle) and not pure:
+                self.own(found, node)
+            elif not isinstance(found, Alias | Static | Bundle) and isinstance(found.type, SetT):
+                self.bounded_set(found.type, node)
         frame = Frame(fn, source, fn.__globals__, {}, self.frame, pure)
         caller, self.frame = self.frame, frame
         changed = assigned_names(fn)
@@ -70,12 +75,31 @@ class Inlining(Calls):
             return found
         if isinstance(found, Local) and found.name in self.fixed and not changes:
             return Variable(found.name, found.type, fixed=True)
-        if isinstance(found.type, SetT):
-            self.bounded_set(found.type, node)
+        loc = caller.source.loc(node)
+        if isinstance(found, Bundle):
+            if not changes and all(self.constant(part) for part in found.parts):
+                return Fixed(found)
+            return self.name_value(self.fresh(name), found, loc)
         fresh = self.fresh(name)
         kind = INT if changes and isinstance(found.type, IntT) else found.type
-        self.keep(SetLocal(fresh, kind, found, caller.source.loc(node)))
+        self.keep(SetLocal(fresh, kind, found, loc))
         return Variable(fresh, kind)
+
+    def constant(self, part: Expr) -> bool:
+        """Whether the expression has the same value for as long as it can be named."""
+        return isinstance(part, Const) or (isinstance(part, Local) and part.name in self.fixed)
+
+    def own(self, found: Bundle, node: ast.AST) -> Bundle:
+        """A record or array that may get a name, or KV143."""
+        if found.borrowed and not self.frame.pure:
+            self.fail(
+                "KV143",
+                node,
+                f"one of several parts of the state, chosen here, gets a name: {found.type}",
+                "in Python the name would go on standing for that part, and here for what it holds now",
+                "choose the index first, or write what you need of it: s.job[a if c else b]",
+            )
+        return found
 
     def predicate(self, definition: ast.FunctionDef) -> Expr:
         """The body of a property (the present frame is its own, and pure) as one condition."""
@@ -90,7 +114,7 @@ class Inlining(Calls):
         caller, self.frame = self.frame, frame
         found = self._pure_body(definition.body, definition)
         self.frame = caller
-        if isinstance(found, Alias | Static):
+        if isinstance(found, Alias | Static | Bundle):
             for setting in frame.lets:
                 self.keep(setting)
             return found
@@ -159,20 +183,18 @@ class Inlining(Calls):
         if isinstance(found, Alias | Static):
             self.frame.names[name] = self.freeze(found) if isinstance(found, Alias) else found
             return
-        fresh = self.fresh(name)
-        self.bind(fresh, found.type, found, self.loc(stmt))
-        self.frame.names[name] = Variable(fresh, found.type)
+        self.frame.names[name] = self.name_value(self.fresh(name), found, self.loc(stmt))
 
-    def _pure_if(self, stmt: ast.If, rest: list[ast.stmt], owner: ast.AST) -> Expr:
+    def _pure_if(self, stmt: ast.If, rest: list[ast.stmt], owner: ast.AST) -> Found:
         test = self.truth(stmt.test)
         sides = []
         for branch in (stmt.body, stmt.orelse):
             names, body = dict(self.frame.names), unless_ended(branch, rest)
-            sides.append(self.scoped(lambda body=body: self.value(self._pure_body(body, owner), stmt)))  # type: ignore[misc]
+            sides.append(self.scoped(lambda body=body: self.whole(self._pure_body(body, owner), stmt)))  # type: ignore[misc]
             self.frame.names = names
         kind = self.meet([(side, stmt) for side in sides])
-        then, orelse = (self.coerce(side, kind, stmt, "one way") for side in sides)
-        return Cond(kind, test, then, orelse, self.loc(stmt))
+        then, orelse = (self.coerce_any(side, kind, stmt, "one way") for side in sides)
+        return self.alternatives(test, then, orelse, kind, stmt)
 
 
 def unless_ended(body: list[ast.stmt], rest: list[ast.stmt]) -> list[ast.stmt]:

@@ -9,10 +9,10 @@ from typing import Any
 
 from kvproto.diagnostics import KvError
 from kvproto.ir.nodes import Param, Place
-from kvproto.ir.types import RecordT
+from kvproto.ir.types import RecordT, leaves
 from kvproto.lang.frontend.statements import Statements
-from kvproto.lang.frontend.typing import parameter_type
-from kvproto.lang.frontend.values import Alias, Frame, Variable
+from kvproto.lang.frontend.typing import MAX_INDEX, parameter_type
+from kvproto.lang.frontend.values import Alias, Frame, leaf_name
 from kvproto.lang.source import SourceFile, function_source
 
 
@@ -45,10 +45,15 @@ class Functions:
         """Called for every assertion that is translated; gives its name."""
         raise AssertionError(f"assertion {message!r} at line {stmt.lineno} of a function without effects")
 
-    def params(self, tr: Statements, fn: Callable[..., Any], definition: ast.FunctionDef) -> tuple[Param, ...]:
-        """The parameters after the state, bound in the translator's frame."""
+    def params(
+        self, tr: Statements, fn: Callable[..., Any], definition: ast.FunctionDef, most: int = MAX_INDEX
+    ) -> tuple[Param, ...]:
+        """The parameters after the state, bound in the translator's frame; each has at most `most` values.
+
+        One of a record or array type becomes a parameter for each of its leaves.
+        """
         annotations = self._annotations(tr, fn, definition)
-        params = []
+        params: list[Param] = []
         for arg in definition.args.args[1:]:
             if arg.arg not in annotations:
                 tr.fail(
@@ -64,10 +69,9 @@ class Functions:
                 line = tr.frame.source.lines[loc.line - 1]
                 return KvError("KV117", message, reason=reason, cure=cure, loc=loc, line=line)
 
-            kind = parameter_type(annotations[arg.arg], fail)
-            tr.fixed.add(arg.arg)
-            tr.frame.names[arg.arg] = Variable(arg.arg, kind, fixed=True)
-            params.append(Param(arg.arg, kind))
+            kind = parameter_type(annotations[arg.arg], most, fail)
+            tr.frame.names[arg.arg] = tr.parameter(arg.arg, kind)
+            params += [Param(leaf_name(arg.arg, kind, path), leaf) for path, leaf in leaves(kind)]
         return tuple(params)
 
     @staticmethod

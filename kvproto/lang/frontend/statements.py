@@ -5,38 +5,40 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, NoReturn
 
-from kvproto.diagnostics import KvError
-from kvproto.ir.nodes import (
-    Assert,
-    Assign,
-    BinaryOp,
-    Const,
-    Expr,
-    For,
-    If,
-    Local,
-    Place,
-    Read,
-    Require,
-    SetLocal,
-    SetOf,
-    Stmt,
-)
-from kvproto.ir.types import ArrayT, IntT, NoneT, Path, PathPart, RecordT, SetT, Type, leaves
+from kvproto.diagnostics import KvError, Loc
+from kvproto.ir.nodes import Assert, Assign, If, Place, Read, Require, SetLocal, SetOf, Stmt
+from kvproto.ir.shapes import shape_of
+from kvproto.ir.types import ArrayT, IntT, NoneT, RecordT, SetT, Type
 from kvproto.lang.frontend import refused
-from kvproto.lang.frontend.core import BOOL, INT
-from kvproto.lang.frontend.expressions import ARITHMETIC, SETWISE
-from kvproto.lang.frontend.inlining import Inlining, always_returns, unless_ended
+from kvproto.lang.frontend.comparing import SETWISE
+from kvproto.lang.frontend.core import INT
+from kvproto.lang.frontend.expressions import ARITHMETIC
+from kvproto.lang.frontend.inlining import always_returns, unless_ended
+from kvproto.lang.frontend.loops import Loop
 from kvproto.lang.frontend.matching import as_if
+from kvproto.lang.frontend.meeting import parts_of
+from kvproto.lang.frontend.mutation import Mutations
 from kvproto.lang.frontend.typing import ir_type
-from kvproto.lang.frontend.values import Alias, Binding, Operand, Static, Unusable, Variable
+from kvproto.lang.frontend.values import (
+    Alias,
+    Binding,
+    Bundle,
+    Fixed,
+    Found,
+    Operand,
+    Static,
+    Unusable,
+    Variable,
+    leaf_names,
+)
 from kvproto.lang.native import require
 from kvproto.lang.source import function_source
 
 
-class Statements(Inlining):
+class Statements(Mutations):
     """Translates statements of actions, init functions and helpers called as statements."""
 
     def __init__(self, state: RecordT, on_assert: Callable[[ast.Assert, str], str]) -> None:
@@ -79,11 +81,18 @@ class Statements(Inlining):
                 "actions change the state; helpers called in a line of their own give nothing",
                 "drop the value, or assign it: `x = helper(...)`",
             )
-        found = self.expr(stmt.value)
+        found = self.anything(stmt.value)
         self.frame.result = self.frame.result or self.fresh("result")
-        setting = SetLocal(self.frame.result, found.type, found, self.loc(stmt))
-        self.frame.returned.append((setting, stmt.value))
-        self.keep(setting)
+        settings = tuple(self._settings(self.frame.result, found, self.loc(stmt)))
+        self.frame.returned.append((settings, found, stmt.value))
+        for setting in settings:
+            self.keep(setting)
+
+    @staticmethod
+    def _settings(name: str, found: Found, loc: Loc) -> list[SetLocal]:
+        """What gives a result its value, leaf by leaf."""
+        names = leaf_names(name, found.type) if isinstance(found, Bundle) else [name]
+        return [SetLocal(leaf, part.type, part, loc) for leaf, part in zip(names, parts_of(found), strict=True)]
 
     def statement(self, stmt: ast.stmt) -> None:
         """Translate one statement into the present block."""
@@ -133,8 +142,10 @@ class Statements(Inlining):
         if isinstance(node.func, ast.Attribute):
             owner = self.operand(node.func.value)
             if isinstance(owner, Alias):
-                self._mutate(owner.place, node, node.func)
+                self.mutate(owner.place, node, node.func)
                 return
+            if isinstance(owner, Bundle):
+                self._no_parts(node.func.value, node)
         target = self.operand(node.func)
         fn = target.value if isinstance(target, Static) else None
         if fn is require:
@@ -153,34 +164,8 @@ class Statements(Inlining):
             self.operand(node)  # teaches about the callee if it is unknown
             self.fail("KV101", node, "a call whose value is dropped", "it has no effect", "delete it, or use the value")
 
-    def _mutate(self, place: Place, node: ast.Call, func: ast.Attribute) -> None:
-        kind, loc = place.type, self.loc(node)
-        if not isinstance(kind, SetT) or func.attr not in ("add", "discard", "clear"):
-            self.fail(
-                "KV111",
-                node,
-                f".{func.attr}(...) cannot be called on {kind}",
-                "sets of the state have add, discard and clear; nothing else has methods",
-                "use `discard` for `remove`" if func.attr == "remove" else "assign the new value instead",
-            )
-        if len(node.args) != (0 if func.attr == "clear" else 1) or node.keywords:
-            self.fail(
-                "KV111",
-                node,
-                f".{func.attr}(...) with {len(node.args)} arguments",
-                "add and discard take one element, clear takes none",
-                "correct the call",
-            )
-        if func.attr == "clear":
-            self.block.append(Assign(place, SetOf(kind, (), loc), loc))
-            return
-        item = self.coerce(self.expr(node.args[0]), kind.element, node.args[0], "the element")
-        op: BinaryOp = "union" if func.attr == "add" else "diff"
-        value = self.binary(op, Read(kind, place, loc), SetOf(kind, (item,), loc), kind, node)
-        self.block.append(Assign(place, value, loc))
-
-    def inline(self, fn: Callable[..., Any], node: ast.Call, *, wants_value: bool) -> Variable | None:
-        """A helper called in a line of its own; gives the variable that holds its value, if it is wanted."""
+    def inline(self, fn: Callable[..., Any], node: ast.Call, *, wants_value: bool) -> Found | None:
+        """A helper called in a line of its own; gives its value, which is kept in a variable, if it is wanted."""
         if (getattr(fn, "__module__", "") or "").startswith("kvproto.lang"):
             self.operand(node)
         frame, definition = self.open_frame(fn, node, pure=False)
@@ -199,16 +184,22 @@ class Statements(Inlining):
         kind = self._settle_result() if frame.returned else None
         outer.extend(self.block)
         self.frame, self.block = caller, outer
-        return None if kind is None else Variable(frame.result, kind)
+        if kind is None:
+            return None
+        found = self.variable(Variable(frame.result, kind), self.loc(node))
+        borrowed = any(isinstance(part, Bundle) and part.borrowed for _, part, _ in frame.returned)
+        return replace(found, borrowed=True) if isinstance(found, Bundle) and borrowed else found
 
     def _settle_result(self) -> Type:
         """Give the values that a helper returns, all seen now, the one type they have in common."""
         returned = self.frame.returned
-        kind = self.meet([(setting.value, node) for setting, node in returned])
+        kind = self.meet([(found, node) for _, found, node in returned])
         final: dict[int, Stmt] = {}
-        for setting, node in returned:
-            value = self.coerce(setting.value, kind, node, "the returned value")
-            final[id(setting)] = SetLocal(setting.name, kind, value, setting.loc)
+        for settings, found, node in returned:
+            value = self.coerce_any(found, kind, node, "the returned value")
+            if isinstance(value, Bundle):
+                continue
+            final[id(settings[0])] = SetLocal(settings[0].name, kind, value, settings[0].loc)
         self.block = list(_replaced(tuple(self.block), final))
         return kind
 
@@ -280,13 +271,21 @@ class Statements(Inlining):
         if isinstance(found, Alias | Static):
             self.frame.names[name] = self.freeze(found) if isinstance(found, Alias) else found
             return
+        if isinstance(found, Bundle):
+            found = self.own(found, value)
         kind = kind or self._first_type(name, found, stmt)
         inner = before.name if isinstance(before, Variable) else self.fresh(name)
-        self.bind(inner, kind, self.coerce(found, kind, value, repr(name)), self.loc(stmt))
+        fitting = self.coerce_any(found, kind, value, repr(name))
+        if isinstance(fitting, Bundle):
+            self.frame.names[name] = self.name_value(inner, self.apart(fitting, inner), self.loc(stmt))
+            return
+        self.bind(inner, kind, fitting, self.loc(stmt))
         self.frame.names[name] = Variable(inner, kind)
 
-    def _first_type(self, name: str, found: Expr, stmt: ast.stmt) -> Type:
+    def _first_type(self, name: str, found: Found, stmt: ast.stmt) -> Type:
         """The type of a local that gets its first value."""
+        if isinstance(found, Bundle):
+            return found.type
         empty = isinstance(found, SetOf) and not found.items
         if isinstance(found.type, NoneT) or empty:
             self.fail(
@@ -300,8 +299,17 @@ class Statements(Inlining):
             self.bounded_set(found.type, stmt)
         return INT if isinstance(found.type, IntT) else found.type
 
-    def _right_side(self, value: ast.expr) -> Expr | Alias | Static:
-        """A value; a call of a helper here may also do things."""
+    def _right_side(self, value: ast.expr) -> Operand:
+        """A value; a call of a helper here may also do things, and `pop` takes something out of a queue."""
+        if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            owner = self.operand(value.func.value)
+            queue = isinstance(owner, Alias) and shape_of(owner.place.type) == "queue"
+            if isinstance(owner, Alias) and queue and value.func.attr == "pop" and not self.frame.pure:
+                taken = self.pop(owner, value)
+                assert taken is not None
+                return taken
+            if not isinstance(owner, Static):
+                return self.operand(value)
         if isinstance(value, ast.Call):
             target = self.operand(value.func) if isinstance(value.func, ast.Name | ast.Attribute) else None
             fn = target.value if isinstance(target, Static) else None
@@ -310,14 +318,21 @@ class Statements(Inlining):
                     return self.operand(value)
                 result = self.inline(fn, value, wants_value=True)
                 assert result is not None
-                return Local(result.type, result.name, self.loc(value))
+                return result
         return self.operand(value)
 
     def _place(self, target: ast.expr) -> Place:
+        if isinstance(target, ast.Attribute | ast.Subscript):
+            owner = self.operand(target.value)
+            if isinstance(owner, Alias) and shape_of(owner.place.type) == "queue" and isinstance(target, ast.Subscript):
+                index = self.place_in_line(owner, self.integer(target.slice), "KV202", target)
+                slots = self.field(owner, "slots", target)
+                assert isinstance(slots, Alias) and isinstance(slots.place.type, ArrayT)
+                return Place(slots.place.type.element, (*slots.place.steps, index), self.loc(target))
+            if isinstance(owner, Bundle):
+                self._no_parts(target.value, target)
         found = self.operand(target)
-        if isinstance(found, Alias):
-            return found.place
-        if isinstance(found, Read):
+        if isinstance(found, Alias | Read):
             return found.place
         self.fail(
             "KV148",
@@ -327,40 +342,34 @@ class Statements(Inlining):
             "assign to a field of the state",
         )
 
+    def _no_parts(self, owner: ast.expr, node: ast.AST) -> NoReturn:
+        """KV148: a change of something that is no part of the state."""
+        self.fail(
+            "KV148",
+            node,
+            f"{ast.unparse(owner)} is a value, and no part of it can be changed",
+            "locals, elements of queues and records made on the spot are no places of the state",
+            "make a new record with all its fields, and store that",
+        )
+
     def _store(self, target: ast.expr, value: ast.expr, stmt: ast.stmt) -> None:
-        if isinstance(value, ast.IfExp) and not isinstance(kind := self._place(target).type, RecordT | ArrayT):
-            found: Operand = self.expected(value, kind)
+        found: Operand
+        if isinstance(value, ast.IfExp):
+            found = self.expected(value, self._place(target).type)
         else:
             found = self._right_side(value)
         place = self._place(target)
-        if isinstance(place.type, RecordT | ArrayT):
-            self._copy(place, found, value, stmt)
+        if not isinstance(place.type, RecordT | ArrayT):
+            right = self.coerce(self.value(found, value), place.type, value, "the value")
+            self.block.append(Assign(place, right, self.loc(stmt)))
             return
-        right = self.coerce(self.value(found, value), place.type, value, "the value")
-        self.block.append(Assign(place, right, self.loc(stmt)))
-
-    def _copy(self, place: Place, found: Expr | Alias | Static, value: ast.expr, stmt: ast.stmt) -> None:
-        """Copy a record or an array field by field."""
-        if not isinstance(found, Alias) or found.place.type != place.type:
-            have = found.place.type if isinstance(found, Alias) else getattr(found, "type", None)
-            self.mismatch(have or NoneT(), place.type, value, "the value")
-        loc = self.loc(stmt)
-        source, goal = self.freeze(found).place, self.freeze(Alias(place)).place
-        for path, kind in leaves(place.type):
-            tail = tuple(self._step(part, place.type, path[:at], stmt) for at, part in enumerate(path))
-            read = Read(kind, Place(kind, (*source.steps, *tail), loc), loc)
-            self.block.append(Assign(Place(kind, (*goal.steps, *tail), loc), read, loc))
-
-    def _step(self, part: PathPart, root: Type, before: Path, node: ast.AST) -> str | Expr:
-        kind = root
-        for earlier in before:
-            kind = kind.element if isinstance(kind, ArrayT) else dict(kind.fields)[str(earlier)]  # type: ignore[union-attr]
-        return Const(kind.index, part, self.loc(node)) if isinstance(kind, ArrayT) else str(part)
+        whole = self.coerce_whole(self.whole(found, value), place.type, value, "the value")
+        self.store_whole(place, whole, stmt, aligned=isinstance(found, Alias))
 
     def _augment(self, stmt: ast.AugAssign) -> None:
         if isinstance(stmt.target, ast.Name):
             bound = self.frame.names.get(stmt.target.id)
-            if isinstance(bound, Alias) and isinstance(bound.place.type, SetT):
+            if isinstance(bound, Alias) and (isinstance(bound.place.type, SetT) or shape_of(bound.place.type) == "set"):
                 place: Place | None = bound.place
             else:
                 binop = ast.copy_location(ast.BinOp(_loaded(stmt.target), stmt.op, stmt.value), stmt)
@@ -370,8 +379,20 @@ class Statements(Inlining):
             place = self._place(stmt.target)
         assert place is not None
         loc = self.loc(stmt)
+        if shape_of(place.type) == "set" and type(stmt.op) in SETWISE:
+            self.change_large_set(place, SETWISE[type(stmt.op)], stmt)
+            return
+        if shape_of(place.type) in ("bag", "queue"):
+            self.fail(
+                "KV102",
+                stmt,
+                f"this operator is outside the language for {place.type}",
+                "bags and queues change by one element at a time",
+                "use add and discard, or append and pop, in a loop",
+            )
         if isinstance(place.type, SetT) and type(stmt.op) in SETWISE:
-            value = self.setwise(SETWISE[type(stmt.op)], Read(place.type, place, loc), self.expr(stmt.value), stmt)
+            read = Read(place.type, place, loc)
+            value = self.value(self.setwise(SETWISE[type(stmt.op)], read, self.anything(stmt.value), stmt), stmt)
         elif type(stmt.op) in ARITHMETIC and not isinstance(place.type, SetT):
             value = self.binary(
                 ARITHMETIC[type(stmt.op)], self.integer(stmt.target), self.integer(stmt.value), INT, stmt
@@ -416,30 +437,36 @@ class Statements(Inlining):
                 "loops are unrolled and run over the whole domain",
                 "choose the element first: next((x for x in Sort if ...), None)",
             )
-        domain, members = self.domain(stmt.iter)
-        if members is not None and not isinstance(members, Read):
-            fresh = self.fresh("members")
-            self.bind(fresh, members.type, members, members.loc)
-            members = Local(members.type, fresh, members.loc)
-        name, inner, _ = self.enter_loop(stmt.target, domain.type)
+        source = self.source(stmt.iter, at_once=True)
+        loop = self.enter_loop(stmt.target, source)
         before = dict(self.frame.names)
         self._forget_what_changes(stmt)
-        where = None
-        if members is not None:
-            where = self.binary("in", Local(domain.type, inner, domain.loc), members, BOOL, stmt.iter)
-        body = self.body(stmt.body)
-        certain = members is None and len(domain.values) > 0
+        where = self.inside(loop)
+        body = self._turn(stmt, loop)
+        certain = not where and all(domain.values for domain in source.domains)
         self.frame.names = self.frame.names if certain else _merge(self.frame.names, before)
-        self.frame.names[name] = Unusable(
+        self.frame.names[loop.name] = Unusable(
             "was the variable of a loop that has ended", "keep the element in a local of another name"
         )
-        self.block.append(For(inner, domain, where, tuple(body), self.loc(stmt)))
+        self.block.extend(self.nested_loops(loop, where, body, stmt))
+
+    def _turn(self, stmt: ast.For, loop: Loop) -> list[Stmt]:
+        """The body of a loop; what stands in a queue is taken when its turn comes."""
+        bound = self.frame.names[loop.name]
+        if not isinstance(bound, Fixed):
+            return self.body(stmt.body)
+        outer, self.block = self.block, []
+        variable = self.name_value(self.fresh(loop.name), bound.value, self.loc(stmt.target))
+        self.frame.names[loop.name] = self.parameter(variable.name, variable.type)
+        self._sequence(stmt.body)
+        inner, self.block = self.block, outer
+        return inner
 
     def _forget_what_changes(self, loop: ast.For) -> None:
         """Names for parts of the state that the loop gives a new meaning have none at the start of a round."""
         for node in (n for stmt in loop.body for n in ast.walk(stmt)):
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                if isinstance(self.frame.names.get(node.id), Alias | Static):
+                if isinstance(self.frame.names.get(node.id), Alias | Static | Fixed):
                     self.frame.names[node.id] = Unusable(
                         "stands for different things in different rounds of this loop",
                         "use another name inside the loop",

@@ -11,25 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from kvproto.diagnostics import KvError
-from kvproto.ir.types import (
-    MAX_SET,
-    ArrayT,
-    BoolT,
-    EnumT,
-    IntT,
-    OptT,
-    RecordT,
-    ScalarT,
-    SetT,
-    SortT,
-    Type,
-    values_of,
-)
+from kvproto.ir.shapes import bag_type, queue_type, set_type, shape_of, value_count
+from kvproto.ir.types import ArrayT, BoolT, EnumT, IntT, OptT, RecordT, ScalarT, SetT, SortT, Type
 from kvproto.lang.native import Record, field_types
-from kvproto.lang.sorts import Array, BoolType, Int, Opt, Set, Sort
+from kvproto.lang.sorts import Array, Bag, BoolType, Int, Opt, Queue, Set, Sort
 from kvproto.lang.source import SourceFile, load
 
 MAX_INDEX = 4096
+MAX_STARTS = 1 << 20
+"""Values of all parameters of an init function together: one initial state each."""
 MAX_INT = 1 << 31
 
 Fail = Callable[[str, str, str], KvError]
@@ -58,9 +48,27 @@ def scalar_type(kind: Any, fail: Fail) -> ScalarT:
     return found
 
 
-def parameter_type(kind: Any, fail: Fail) -> ScalarT:
-    """A type that a parameter of an action or init function may have."""
-    return _bounded(scalar_type(kind, fail), MAX_INDEX, "a parameter", fail)
+def parameter_type(kind: Any, most: int, fail: Fail) -> Type:
+    """A type that a parameter of an action, init function or claim may have."""
+    found = ir_type(kind, fail)
+    if any(shape in ("queue", "set", "bag") for shape in _shapes(found)):
+        raise fail(
+            f"{found} cannot be the type of a parameter",
+            "an action happens for every value of its parameters, and this type has far too many",
+            "use single values, records and arrays of them, and sets with few elements",
+        )
+    return _bounded(found, most, "a parameter", fail)
+
+
+def _shapes(kind: Type) -> set[str]:
+    """The shapes of all records in a type."""
+    match kind:
+        case RecordT():
+            return {shape_of(kind)}.union(*(_shapes(inner) for _, inner in kind.fields))
+        case ArrayT():
+            return _shapes(kind.element)
+        case _:
+            return set()
 
 
 def ir_type(kind: Any, fail: Fail) -> Type:
@@ -75,9 +83,14 @@ def ir_type(kind: Any, fail: Fail) -> Type:
         case Opt():
             return OptT(scalar_type(kind.inner, fail))
         case Set():
-            return SetT(_bounded(scalar_type(kind.element, fail), MAX_SET, "a set", fail))
+            return set_type(_element(kind.element, "a set", fail))
+        case Bag():
+            return bag_type(_element(kind.element, "a bag", fail), _size(kind.copies, "a bag", fail))
+        case Queue():
+            return queue_type(ir_type(kind.element, fail), _size(kind.capacity, "a queue", fail))
         case Array():
-            index = _bounded(scalar_type(kind.index, fail), MAX_INDEX, "an array", fail)
+            index = scalar_type(kind.index, fail)
+            _bounded(index, MAX_INDEX, "an array", fail)
             return ArrayT(index, ir_type(kind.element, fail))
         case type() if issubclass(kind, Enum):
             if not len(kind):
@@ -93,8 +106,39 @@ def ir_type(kind: Any, fail: Fail) -> Type:
             raise fail(
                 f"{getattr(kind, '__name__', kind)!r} is not a type of the language",
                 "every variable of a model takes finitely many values",
-                "use Bool, Int(lo, hi), a Sort, an Enum, Opt(...), Array(index, element), Set(...) or a Record",
+                "use Bool, Int(lo, hi), a Sort, an Enum, Opt, Array(index, element), Set, Bag, Queue or a Record",
             )
+
+
+def _element(kind: Any, what: str, fail: Fail) -> Type:
+    """A type whose values a set or bag can hold."""
+    found = ir_type(kind, fail)
+    single = not isinstance(found, OptT | SetT | ArrayT)
+    if not single or any(shape != "record" for shape in _shapes(found)):
+        raise fail(
+            f"{found} cannot be the element of {what}",
+            "elements are single values, or records of single values, optionals and small sets",
+            "use a sort, an enumeration, Bool, Int(lo, hi), or a Record of these",
+        )
+    return _bounded(found, MAX_INDEX, what, fail)
+
+
+def _size(size: Callable[[], int], what: str, fail: Fail) -> int:
+    try:
+        number = size()
+    except TypeError as problem:
+        raise fail(
+            str(problem),
+            "how much it can hold is a number, a sort (its size) or a number parameter (its value)",
+            "write a number from 1 on",
+        ) from None
+    if not 1 <= number <= MAX_INDEX:
+        raise fail(
+            f"{what} for {number} elements",
+            f"{what} has room for 1 to {MAX_INDEX} elements, or copies of one",
+            "a state is finite, so say how many there can be at once",
+        )
+    return number
 
 
 def _int_type(kind: Int, fail: Fail) -> IntT:
@@ -115,9 +159,8 @@ def _int_type(kind: Int, fail: Fail) -> IntT:
     return IntT(lo, hi)
 
 
-def _bounded(kind: ScalarT, most: int, what: str, fail: Fail) -> ScalarT:
-    wide = isinstance(kind, IntT) and kind.lo is not None and kind.hi is not None and kind.hi - kind.lo >= most
-    if wide or len(values_of(kind)) > most:
+def _bounded(kind: Type, most: int, what: str, fail: Fail) -> Type:
+    if value_count(kind) > most:
         raise fail(
             f"{kind} has more than {most} values, too many for {what}",
             "an action is unrolled over all values of its parameters"
@@ -172,7 +215,7 @@ def record_type(cls: type[Record]) -> RecordT:
 
 def _records_of(kind: Any, seen: set[Any]) -> set[Any]:
     """All record classes that a type mentions, however deep."""
-    if isinstance(kind, Array):
+    if isinstance(kind, Array | Set | Bag | Queue):
         return _records_of(kind.element, seen)
     if isinstance(kind, type) and issubclass(kind, Record) and kind not in seen:
         seen.add(kind)

@@ -6,7 +6,7 @@ m = Machine("m")
 
 class State(Record):
     ok: Bool
-    numbers: Set(Int(0, 100))
+    numbers: Set(Int(0, 5000))
 
 
 @action(m)

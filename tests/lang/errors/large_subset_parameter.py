@@ -1,0 +1,37 @@
+from enum import Enum, auto
+
+from kvproto.lang import Array, Bag, Bool, Int, Machine, Model, Queue, Record, Set, Sort, action
+
+Req = Sort("Req", size=2)
+m = Machine("m")
+
+
+class Kind(Enum):
+    ASK = auto()
+    SAY = auto()
+
+
+class Msg(Record):
+    kind: Kind
+    to: Req
+    n: Int(0, 3)
+
+
+class State(Record):
+    ok: Bool
+    n: Int(0, 3)
+    last: Msg
+    job: Array(Req, Msg)
+    line: Queue(Msg, 2)
+    ints: Queue(Int(0, 3), 2)
+    net: Set(Msg)
+    bag: Bag(Req, 2)
+    held: Set(Req)
+
+
+@action(m)
+def go(s, q: Set(Int(0, 12))):
+    s.ok = True
+
+
+model = Model("tiny", "one mistake", state=State, parts=[__name__])
