@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -81,27 +81,15 @@ def search_options(command: F) -> F:
 
 def to_options(given: dict[str, Any], fallback_checkpoint: Path | None = None) -> Options:
     """What the options ask for.  Raises KV006 where they contradict each other or name no folder."""
-    if given["accept_lossy"] and not given["fingerprints"]:
-        raise KvError(
-            "KV006",
-            "--accept-lossy without --fingerprints",
-            reason="states are kept whole, so there is nothing to accept",
-            cure="leave it out, or add --fingerprints",
-        )
+    for what, reason, cure in _contradictions(given):
+        raise KvError("KV006", what, reason=reason, cure=cure)
     spill = None if given["spill"] is None else Path(given["spill"])
     if spill is not None and not (spill.is_dir() and os.access(spill, os.W_OK)):
         raise KvError(
             "KV006",
-            f"--spill {given['spill']} is no folder that can be written",
+            f"--spill {given['spill']!a} is no folder that can be written",
             reason="states that do not fit into memory go into a file there",
             cure="name a folder on a disk with room",
-        )
-    if spill is not None and given["memory_limit"] is None:
-        raise KvError(
-            "KV006",
-            "--spill without --memory-limit",
-            reason="states go to disk when the limit is met, and there is none",
-            cure="add --memory-limit 4G, or what the search may take",
         )
     names = ("engine", "tier", "workers", "max_states", "max_depth", "time_limit", "memory_limit", "symmetry", "por")
     more = ("seed", "keep_going", "coverage", "fingerprints", "accept_lossy", "checkpoint_interval")
@@ -113,3 +101,20 @@ def to_options(given: dict[str, Any], fallback_checkpoint: Path | None = None) -
         fallback_checkpoint=fallback_checkpoint,
         **{name: given[name] for name in (*names, *more)},
     )
+
+
+def _contradictions(given: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Options that make no sense together: which, why, and what to do."""
+    either = "leave out one of the two"
+    if given["accept_lossy"] and not given["fingerprints"]:
+        lossless = "states are kept whole, so there is nothing to accept"
+        yield "--accept-lossy without --fingerprints", lossless, "leave it out, or add --fingerprints"
+    if given["engine"] == "reference" and given["tier"] != "auto":
+        reason = "tiers are ways to run the compiled engine, and the reference checker is another one"
+        yield f"--tier {given['tier']} with --engine reference", reason, either
+    if given["spill"] is not None and given["fingerprints"]:
+        reason = "one keeps whole states on a disk, the other keeps no states"
+        yield "--spill with --fingerprints", reason, either
+    if given["spill"] is not None and given["memory_limit"] is None:
+        reason = "states go to disk when the limit is met, and there is none"
+        yield "--spill without --memory-limit", reason, "add --memory-limit 4G, or what the search may take"

@@ -48,6 +48,7 @@ class CExplorer:
         share_from: int = 2048,
         numbered: bool = False,
         fingerprints: bool = False,
+        canon: array[int] | None = None,
         spill: str | None = None,
         compiling: Compile = "off",
     ) -> None:
@@ -66,7 +67,7 @@ class CExplorer:
         )
         self._faults = program.faults
         code = pack(program)
-        settings = Settings(memory_limit, seed, workers, share_from, numbered, fingerprints, spill)
+        settings = Settings(memory_limit, seed, workers, share_from, numbered, fingerprints, canon, spill)
         self._handle: int | None = create(self._library, code, program, settings)
         if self._handle is None:
             raise MemoryError("the memory limit leaves no room for a search")

@@ -35,6 +35,7 @@ class Spec(ctypes.Structure):
             (name, ctypes.c_uint64)
             for name in ("memory_limit", "seed", "numbered", "fingerprints", "workers", "share_from")
         ),
+        ("canon", ctypes.c_void_p),
         ("spill", ctypes.c_char_p),
     ]
 
@@ -53,6 +54,8 @@ class Settings:
     words are kept and smaller ones only until they are expanded."""
     fingerprints: bool = False
     """Keep 128 bits of each state instead of the state: two states may be taken for one."""
+    canon: array[int] | None = None
+    """Tables of the symmetry reduction (`Plan.packed`)."""
     spill: str | None = None
     """File that takes states when the memory limit is met; it is removed at once and lives as long as the search."""
 
@@ -91,6 +94,7 @@ def create(library: Any, code: Bytecode, program: Program, settings: Settings) -
         fingerprints=settings.fingerprints,
         workers=max(1, settings.workers),
         share_from=settings.share_from,
+        canon=None if settings.canon is None else settings.canon.buffer_info()[0],
         spill=None if settings.spill is None else settings.spill.encode(),
     )
     handle: int | None = library.kv_new(ctypes.byref(spec))

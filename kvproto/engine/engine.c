@@ -6,6 +6,7 @@
  * This file is the interface; its parts are one compilation unit, so that the compiler sees through them:
  */
 #include "c/base.h"
+#include "c/canon.h"
 #include "c/data.h"
 #include "c/memory.h"
 #include "c/interpret.h"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from pathlib import Path
 
+from kvproto.diagnostics import KvError
 from kvproto.engine.c_explorer import CExplorer
-from kvproto.engine.checkpoint import Journal, identity, resume
+from kvproto.engine.checkpoint import Journal, check_place, identity, resume
 from kvproto.engine.lower import Lowered
 from kvproto.engine.outcome import Options
 from kvproto.engine.tiers import Chosen
@@ -18,7 +20,8 @@ class Keeper:
     """The journal of one search.
 
     It is written every `Options.checkpoint_interval` seconds and when a limit or Ctrl-C ends the search, and
-    removed when the search has nothing left to do.
+    removed when the search has nothing left to do.  A journal that cannot be written any more (the disk is full) ends
+    no search: that is told with the result.
     """
 
     def __init__(
@@ -33,21 +36,29 @@ class Keeper:
         assert isinstance(tier.explorer, CExplorer), "other tiers are refused where a journal is asked for"
         self.left: Path | None = None
         """The journal that is there when the search has ended."""
+        self.problem = ""
+        """Why that is not up to date."""
         self._options = options
         self._explorer = tier.explorer
         self._path = path
+        self._asked = options.checkpoint is not None or options.resume is not None
         self._next = options.checkpoint_interval
-        names = [claim.name for claim in claims]
-        self._who = identity(lowered, names, options.fingerprints, tier.symmetric)
-        self._journal = Journal(path, self._who, "@".join(part for part in (system.model, system.preset) if part))
+        self._lowered = lowered
+        self._extra = ([claim.name for claim in claims], options.fingerprints, tier.symmetric)
+        self._roots = 0
+        self._journal = Journal(path, "@".join(part for part in (system.model, system.preset) if part))
+        if options.checkpoint is not None:
+            check_place(path)
 
     def resume(self) -> None:
         """Bring the explorer, which has its initial states, to where the journal to go on from ends."""
+        self._roots = self._explorer.states()
         if self._options.resume is None:
             return
-        resumed = resume(self._options.resume, self._who, self._explorer, self._explorer.states())
+        resumed = resume(self._options.resume, self._who, self._explorer, self._roots)
         if self._path == self._options.resume:
             self._journal.go_on(resumed)
+            self.left = self._path
 
     def look(self, seconds: float) -> None:
         """Write if it is time."""
@@ -60,14 +71,23 @@ class Keeper:
 
         What nobody asked for is written only where repeating the search would be tedious.
         """
-        asked = self._path != self._options.fallback_checkpoint
-        if not finished:
-            if asked or seconds >= WORTH_KEEPING_S:
-                self._write()
-        elif self._journal.started:
-            self._path.unlink(missing_ok=True)
-            self.left = None
+        if finished:
+            self._journal.remove()
+            self.left, self.problem = None, ""
+        elif self._explorer.expanded() and (self._asked or seconds >= WORTH_KEEPING_S):
+            self._write()
+        self._journal.close()
+
+    @cached_property
+    def _who(self) -> str:
+        """What other searches must have in common with this one to go on from its journal."""
+        starts = [self._explorer.packed(number) for number in range(self._roots)]
+        return identity(self._lowered, starts, *self._extra)
 
     def _write(self) -> None:
-        self._journal.add(self._explorer)
-        self.left = self._path
+        try:
+            self._journal.add(self._explorer, self._who)
+        except KvError as problem:
+            self.problem = problem.diagnostic.message
+        else:
+            self.left, self.problem = self._path, ""

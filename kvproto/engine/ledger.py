@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Generic, TypeVar
 
 from kvproto.engine.explorer import Edges, FaultHit
@@ -19,7 +19,7 @@ class Ledger(ABC, Generic[S]):
     (`_expand`), answers probes and predicates (`_asks`, `_tests`) and knows whether there is room (`_room`).
     """
 
-    def __init__(self, claims: int, instances: int, probes: int = 0) -> None:
+    def __init__(self, claims: int, instances: int, probes: int = 0, canonical: Callable[[S], S] | None = None) -> None:
         self._numbers: dict[S, int] = {}
         self._order: list[S] = []
         self._parents = array("i")
@@ -34,6 +34,7 @@ class Ledger(ABC, Generic[S]):
         self._open = list(range(probes))
         self._depth = 1
         self._listener: Edges | None = None
+        self._canonical = canonical
         self._outside = 0
 
     @abstractmethod
@@ -74,6 +75,8 @@ class Ledger(ABC, Generic[S]):
             if not self._room(0):
                 raise MemoryError("the memory limit leaves no room for the initial states")
             state = self._held(packed)
+            if self._canonical is not None:
+                state = self._canonical(state)
             if state not in self._numbers:
                 self._add(state, -1, 0)
         self._level_end = len(self._order)
@@ -101,6 +104,8 @@ class Ledger(ABC, Generic[S]):
 
     def _found(self, state: S, parent: int, action: int) -> None:
         """A successor."""
+        if self._canonical is not None:
+            state = self._canonical(state)
         if self._listener is not None:
             if (number := self._numbers.get(state)) is not None:
                 self._listener.actions.append(action)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from kvproto.diagnostics import KvError
 from kvproto.engine.evaluate import Fault, Machine, State
-from kvproto.engine.explorer import Explorer, FaultHit
-from kvproto.engine.lower import Lowered
+from kvproto.engine.explorer import FaultHit
+from kvproto.engine.lower_code import FaultInfo
+from kvproto.engine.reduction import Runs
 from kvproto.engine.starting import InitFault, call, called, run_init, starts
 from kvproto.ir.nodes import Claim, System
 
@@ -24,10 +25,9 @@ CURES = {
 class ModelErrors:
     """Finds and explains errors of the model that an explorer has met."""
 
-    def __init__(self, system: System, lowered: Lowered, explorer: Explorer, claims: Sequence[Claim]) -> None:
-        self.system = system
-        self.lowered = lowered
-        self.explorer = explorer
+    def __init__(self, runs: Runs, claims: Sequence[Claim]) -> None:
+        self.runs = runs
+        self.system, self.lowered, self.explorer = runs.system, runs.lowered, runs.explorer
         self.claims = claims
 
     def first(self) -> KvError | None:
@@ -48,12 +48,12 @@ class ModelErrors:
         return (len(path), start, *path, len(self.lowered.instances))  # after its last action
 
     def _faulty_claims(self, hit: FaultHit) -> list[tuple[Claim | None, Fault]]:
-        """The selected properties that go wrong at this place in this state, in the words of the oracle.
+        """The selected properties that go wrong at this place in this state, in the words of the oracle."""
+        return self._faulty_conditions(self._state(hit.state), self.lowered.faults[hit.fault])
 
-        None stands for the constraint.
-        """
-        machine, state = Machine(self.system), self._state(hit.state)
-        info = self.lowered.faults[hit.fault]
+    def _faulty_conditions(self, state: State, info: FaultInfo) -> list[tuple[Claim | None, Fault]]:
+        """The same for any state; None stands for the constraint."""
+        machine = Machine(self.system)
         asked = [(claim, claim.cond) for claim in self.claims if not claim.params]
         found: list[tuple[Claim | None, Fault]] = []
         for claim, cond in [*asked, (None, self.system.constraint)]:
@@ -70,19 +70,24 @@ class ModelErrors:
 
     def _explained(self, hit: FaultHit) -> KvError:
         """The error with the run that leads to it and the oracle's own words."""
-        start, path = self.explorer.path(hit.state)
-        run = self._origin(start) + [call(*self.lowered.instances[at]) for at in path]
         info = self.lowered.faults[hit.fault]
+        asked = [claim for claim in self.claims if not claim.params]
+        init, steps = self.runs.to_error(hit, asked)
+        machine, state, fault = Machine(self.system), init, None
+        for action, args in steps if hit.action < 0 else steps[:-1]:
+            after = machine.step(action.params, action.body, state, args)
+            assert after is not None, "the run was made by the oracle"
+            state = after
+        run = self._origin(init) + [call(action, args) for action, args in steps]
         if hit.action < 0:
-            claim, fault = next(iter(self._faulty_claims(hit)), (None, None))
+            claim, fault = next(iter(self._faulty_conditions(state, info)), (None, None))
             what = f"evaluating {claim.name if claim else 'the constraint'} " if fault else ""
             place = f"{what}after: {listed(run)}" if run else f"{what}in the initial state"
         else:
-            action, args = self.lowered.instances[hit.action]
-            place = f"reached by: {listed([*run, call(action, args)])}"
-            fault = None
+            action, args = steps[-1]
+            place = f"reached by: {listed(run)}"
             try:
-                Machine(self.system).step(action.params, action.body, self._state(hit.state), args)
+                machine.step(action.params, action.body, state, args)
             except Fault as problem:
                 fault = problem
         if fault is None:
@@ -92,12 +97,12 @@ class ModelErrors:
     def in_claim(self, claim: Claim, number: int, fault: Fault) -> KvError:
         """The error that a claim about runs goes wrong in a state."""
         start, path = self.explorer.path(number)
-        run = self._origin(start) + [call(*self.lowered.instances[at]) for at in path]
+        run = self._origin(self._state(start)) + [call(*self.lowered.instances[at]) for at in path]
         return model_error(self.system, fault, f"evaluating {claim.name} after: {listed(run) or 'nothing yet'}")
 
-    def _origin(self, start: int) -> list[str]:
+    def _origin(self, wanted: State) -> list[str]:
         """The init function that gave an initial state, where there is a choice."""
-        machine, wanted = Machine(self.system), self._state(start)
+        machine = Machine(self.system)
         choices = list(starts(self.system))
         for init, args in choices if len(choices) > 1 else []:
             try:

@@ -140,6 +140,8 @@ class Result:
     """Parts of guards that never decide; None if nobody asked or the search is not complete."""
     checkpoint: Path | None = None
     """Journal from which the search can go on."""
+    checkpoint_problem: str = ""
+    """Why that is not there, or not up to date."""
 
     @property
     def collision_probability(self) -> float:

@@ -6,10 +6,15 @@ driver wants (packed states, instance and fault numbers) are shared with the low
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from kvproto.engine.evaluate import Fault, Machine, State
 from kvproto.engine.ledger import Ledger
 from kvproto.engine.lower import Lowered
 from kvproto.ir.nodes import Claim, System
+
+if TYPE_CHECKING:
+    from kvproto.engine.symmetry import Canonical
 
 BYTES_PER_LEAF = 16
 """Rough cost of one variable of one state here, for the memory limit."""
@@ -20,8 +25,23 @@ class ReferenceExplorer(Ledger[State]):
 
     tier: str = "reference"
 
-    def __init__(self, system: System, lowered: Lowered, *, memory_limit: int | None = None) -> None:
-        super().__init__(len(lowered.invariants), len(lowered.instances), len(lowered.probes))
+    def __init__(
+        self,
+        system: System,
+        lowered: Lowered,
+        *,
+        memory_limit: int | None = None,
+        canonical: Canonical | None = None,
+    ) -> None:
+        layout = lowered.layout
+
+        def representative(state: State) -> State:
+            assert canonical is not None
+            return layout.unpack(canonical.of(layout.pack(state)))
+
+        super().__init__(
+            len(lowered.invariants), len(lowered.instances), len(lowered.probes), representative if canonical else None
+        )
         self._system = system
         self._machine = Machine(system)
         self._lowered = lowered

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kvproto.diagnostics import KvError, did_you_mean
 from kvproto.engine import coverage
-from kvproto.engine.evaluate import Machine, State
+from kvproto.engine.beginning import Beginning, beginning
 from kvproto.engine.interrupt import polite_interrupt
 from kvproto.engine.lower import Lowered, lower
-from kvproto.engine.model_errors import ModelErrors, listed, model_error
+from kvproto.engine.model_errors import ModelErrors
 from kvproto.engine.outcome import Counterexample, Finding, Options, Progress, Result
-from kvproto.engine.starting import InitFault, called, run_init, starts
+from kvproto.engine.reduction import Runs, choose_symmetry, reduced
 from kvproto.engine.tiers import Chosen, choose_tier, no_room
 from kvproto.ir.nodes import LIVENESS, Claim, Expr, System
 from kvproto.passes import run as run_passes
@@ -58,12 +59,18 @@ def search(
     """
     chosen = options or Options()
     claims = select(system, chosen.properties)
+    began = time.monotonic()
+    limit = chosen.time_limit
+    start = beginning(system, lambda: limit is not None and time.monotonic() - began >= limit)
     folded = run_passes(system)
-    judged = [folded.claim(claim.name) for claim in claims]
-    probes = Probes(judged, folded, chosen.coverage)
-    lowered = lower(folded, claims, probes.conditions, _asked_of_runs(system, claims))
-    tier = choose_tier(system, lowered, chosen)
-    run = _Run(system, lowered, tier, claims, probes, chosen, progress)
+    symmetry = choose_symmetry(system, folded, claims, chosen, start.states)
+    searched = reduced(folded, symmetry)
+    judged = tuple(searched.claim(claim.name) for claim in claims)
+    probes = Probes(judged, searched, chosen.coverage)
+    lowered = lower(searched, judged, probes.conditions, _asked_of_runs(system, claims))
+    tier = choose_tier(reduced(system, symmetry), lowered, chosen, symmetry)
+    runs = Runs(system, lowered, tier.explorer, symmetry, start.states)
+    run = _Run(Plan(system, claims, lowered, probes, start, runs), tier, chosen, progress, began)
     try:
         run.explore()
         return run.result()
@@ -80,10 +87,22 @@ def _asked_of_runs(system: System, claims: tuple[Claim, ...]) -> list[Expr]:
     return predicates(system, claims)
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is searched for, before the first state is expanded."""
+
+    system: System
+    claims: tuple[Claim, ...]
+    lowered: Lowered
+    probes: Probes
+    start: Beginning
+    runs: Runs
+
+
 class Probes:
     """The conditions that a search looks out for, by number: `sometimes` properties, premises, parts of guards."""
 
-    def __init__(self, claims: list[Claim], folded: System, guards: bool) -> None:
+    def __init__(self, claims: Sequence[Claim], folded: System, guards: bool) -> None:
         self.sometimes = [claim for claim in claims if claim.kind == "sometimes"]
         self.premises = coverage.premises(claims)
         self.guards = coverage.guards(folded) if guards else ()
@@ -106,29 +125,25 @@ class _Run:
 
     def __init__(
         self,
-        system: System,
-        lowered: Lowered,
+        plan: Plan,
         tier: Chosen,
-        claims: tuple[Claim, ...],
-        probes: Probes,
         options: Options,
         progress: Callable[[Progress], None] | None,
+        began: float,
     ) -> None:
-        self.system = system
-        self.lowered = lowered
+        self.plan = plan
+        self.system, self.claims, self.lowered, self.probes = plan.system, plan.claims, plan.lowered, plan.probes
         self.tier = tier
         self.explorer = tier.explorer
-        self.claims = claims
-        self.probes = probes
         self.options = options
         self.progress = progress
-        self.errors = ModelErrors(system, lowered, tier.explorer, claims)
-        self.began = time.monotonic()
-        self.stopped = ""
+        self.errors = ModelErrors(plan.runs, plan.claims)
+        self.began = began
+        self.stopped = plan.start.stopped
         self.interrupted = False
         self.piece = FIRST_PIECE
         self.next_look = 0
-        self.failed_starts: dict[str, State] = {}
+        self.failed_starts = plan.start.failed
         self.judged_runs: dict[str, Finding] = {}
         self.keeper = self._keeper()
 
@@ -149,7 +164,7 @@ class _Run:
     def explore(self) -> None:
         """Advance until nothing is left or a limit is met."""
         try:
-            self.explorer.start(self.lowered.layout.pack(state) for state in self._initial())
+            self.explorer.start(self.lowered.layout.pack(state) for state in self.plan.start.states)
         except MemoryError as problem:
             raise no_room(self.options) from problem
         self._raise_errors()
@@ -163,7 +178,9 @@ class _Run:
                     self._advance()
             self.judged_runs = self._judge_runs(pressed)
         if self.keeper:
-            self.keeper.end(self.seconds(), finished=self.explorer.frontier() == 0 or self.stopped == DECIDED)
+            undecided = any(found.verdict == "inconclusive" for found in self.judged_runs.values())
+            complete = self.explorer.frontier() == 0 and not self.stopped and not undecided
+            self.keeper.end(self.seconds(), finished=complete or self.stopped == DECIDED)
 
     def _advance(self) -> None:
         began = self.seconds()
@@ -187,37 +204,6 @@ class _Run:
         error = self.errors.first()
         if error is not None:
             raise error
-
-    def _initial(self) -> list[State]:
-        """Initial states in order.  An assertion that fails on the way is a finding, and gives no state."""
-        machine, found = Machine(self.system), dict[State, None]()
-        if not self.system.inits:
-            return [machine.zero()]
-        for init, args in starts(self.system):
-            if self.options.time_limit is not None and self.seconds() >= self.options.time_limit:
-                self.stopped = "time limit"
-                break
-            try:
-                state = run_init(machine, init, args)
-            except InitFault as problem:
-                fault = problem.fault
-                if not fault.claim:
-                    run = [called(init.name, init.params, args)]
-                    raise model_error(self.system, fault, f"reached by: {listed(run)}") from None
-                self.failed_starts.setdefault(fault.claim, problem.state)
-                continue
-            if state is not None:
-                found[state] = None
-        if not found and not self.failed_starts and not self.stopped:
-            raise KvError(
-                "KV151",
-                f"model {self.system.model} has no initial state",
-                reason="every init function refused every choice of its parameters, so every claim would hold",
-                cure="weaken the require(...) of an init function",
-            )
-        if not found:
-            self.stopped = self.stopped or "no initial state passes its assertions"
-        return list(found)
 
     def _piece(self) -> int:
         """How many states to expand next: a state limit stops every tier after the same number of states."""
@@ -331,8 +317,12 @@ class _Run:
             outside=e.outside(),
             compiled=getattr(e, "compiled", False),
             workers=self.tier.workers,
+            symmetric=self.plan.runs.symmetry.sorts,
+            asymmetries=self.plan.runs.symmetry.asymmetries,
+            symmetry_note=self.plan.runs.symmetry.note,
             lossy=self.tier.lossy,
             checkpoint=self.keeper.left if self.keeper else None,
+            checkpoint_problem=self.keeper.problem if self.keeper else "",
             vacuous=self.probes.gaps(self.probes.premises, self._unseen) if complete else (),
             redundant=(
                 self.probes.gaps(self.probes.guards, self._unseen) if complete and self.options.coverage else None
@@ -371,6 +361,4 @@ class _Run:
         return Finding(claim, "violated", "exhaustive") if clean.verdict == "holds" else clean
 
     def _run_to(self, claim: Claim, state: int, failing: int) -> Counterexample:
-        start, path = self.explorer.path(state)
-        steps = [self.lowered.instances[i] for i in [*path, *([failing] if failing >= 0 else [])]]
-        return Counterexample(claim, self.lowered.layout.unpack(self.explorer.packed(start)), tuple(steps))
+        return Counterexample(claim, *self.plan.runs.to(state, failing))

@@ -10,12 +10,15 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kvproto.engine.guards import split_guards
 from kvproto.engine.ledger import Ledger
 from kvproto.engine.program import Block, Branch, Ins, Op, Program
 from kvproto.engine.rules import PURE, registers_read, validate
+
+if TYPE_CHECKING:
+    from kvproto.engine.symmetry import Canonical
 
 NOT_ENABLED = -1
 """What an action function answers instead of a successor; a fault number f is answered as -2 - f."""
@@ -254,9 +257,18 @@ class PythonExplorer(Ledger[int]):
 
     tier: str = "Python"
 
-    def __init__(self, program: Program, *, memory_limit: int | None = None, seed: int = 0) -> None:
+    def __init__(
+        self,
+        program: Program,
+        *,
+        memory_limit: int | None = None,
+        seed: int = 0,
+        canonical: Canonical | None = None,
+    ) -> None:
         del seed  # accepted so that all tiers are made alike; Python's dictionary has a hash of its own
-        super().__init__(len(program.claims), len(program.actions), len(program.probes))
+        super().__init__(
+            len(program.claims), len(program.actions), len(program.probes), None if canonical is None else canonical.of
+        )
         names: dict[str, Any] = {}
         exec(compile(print_program(program), "<kvproto program>", "exec"), names)  # our own text
         self._successors: Callable[[int], list[tuple[int, int]]] = names["expand"]

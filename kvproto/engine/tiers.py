@@ -8,6 +8,7 @@ from kvproto.diagnostics import KvError
 from kvproto.engine.explorer import Explorer
 from kvproto.engine.lower import Lowered
 from kvproto.engine.outcome import Options
+from kvproto.engine.reduction import Symmetry
 from kvproto.ir.nodes import System
 
 
@@ -23,7 +24,7 @@ class Chosen:
     """Sorts whose elements it does not tell apart."""
 
 
-def choose_tier(system: System, lowered: Lowered, options: Options) -> Chosen:
+def choose_tier(system: System, lowered: Lowered, options: Options, symmetry: Symmetry) -> Chosen:
     """The explorer for a search.
 
     Raises KvError KV006 where there is no memory, KV015 where the tier lacks what was asked for.
@@ -34,25 +35,36 @@ def choose_tier(system: System, lowered: Lowered, options: Options) -> Chosen:
             from kvproto.engine.reference_explorer import ReferenceExplorer
 
             _refuse_extras(options, "the reference checker")
-            return Chosen(ReferenceExplorer(system, lowered, memory_limit=options.memory_limit))
+            return Chosen(
+                ReferenceExplorer(system, lowered, memory_limit=options.memory_limit, canonical=symmetry.canonical),
+                _alone(options),
+                symmetric=symmetry.sorts,
+            )
         if options.tier != "python":
             from kvproto.engine.native import Unavailable, load_engine
 
             engine = load_engine()
             if not isinstance(engine, Unavailable):
-                return _c_explorer(lowered, options)
+                return _c_explorer(lowered, options, symmetry)
             note = engine.reason
         else:
             note = "asked for"
         from kvproto.engine.tier0 import PythonExplorer
 
         _refuse_extras(options, "the Python tier")
-        return Chosen(PythonExplorer(lowered.program, memory_limit=options.memory_limit, seed=options.seed), note)
+        note = "; ".join(part for part in (note, _alone(options)) if part)
+        explorer = PythonExplorer(
+            lowered.program,
+            memory_limit=options.memory_limit,
+            seed=options.seed,
+            canonical=symmetry.canonical,
+        )
+        return Chosen(explorer, note, symmetric=symmetry.sorts)
     except MemoryError as problem:
         raise no_room(options) from problem
 
 
-def _c_explorer(lowered: Lowered, options: Options) -> Chosen:
+def _c_explorer(lowered: Lowered, options: Options, symmetry: Symmetry) -> Chosen:
     from kvproto.engine.c_explorer import CExplorer, Compile
 
     compile_when: dict[str, Compile] = {"auto": "auto", "bytecode": "off", "compiled": "now"}
@@ -64,10 +76,20 @@ def _c_explorer(lowered: Lowered, options: Options) -> Chosen:
         workers=options.workers,
         numbered=bool(lowered.predicates),
         fingerprints=options.fingerprints,
+        canon=None if symmetry.canonical is None else symmetry.canonical.plan.packed(),
         spill=spill,
         compiling=compile_when[options.tier],
     )
-    return Chosen(explorer, workers=explorer.workers, lossy=explorer.lossy)
+    note = ""
+    if options.fingerprints and not explorer.lossy:
+        small = "fingerprints would take no less room than the states"
+        note = "claims about runs need whole states" if lowered.predicates else small
+    return Chosen(explorer, note, workers=explorer.workers, lossy=explorer.lossy, symmetric=symmetry.sorts)
+
+
+def _alone(options: Options) -> str:
+    """What becomes of the wish for several workers where there are no threads."""
+    return "one worker, only the C engine has more" if options.workers > 1 else ""
 
 
 def _refuse_extras(options: Options, tier: str) -> None:

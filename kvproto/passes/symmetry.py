@@ -20,9 +20,9 @@ depth, the quantifier as it was written fails.  And if no element of s fails, no
 search of one state an orbit under `strict` meets an error of the model exactly if the search of all states does, at
 the same depth; `concretize` gives the run that leads to it.  The argument needs x in the first place for one
 quantifier only: two quantifiers over one sort, one inside of the other and both able to fail, make the sort
-asymmetric; and so does one in a `sometimes` claim, which is not asked any more once it has been true.  Errors of the
-model are all alike in this (any of them ends a search); assertions are not, and what they need is in the rule for
-loops.
+asymmetric; and so does one over optionals or sets of elements, where no renaming puts each first, and one in a
+`sometimes` claim, which is not asked any more once it has been true.  Errors of the model are all alike in this (any of
+them ends a search); assertions are not, and what they need is in the rule for loops.
 
 **Claims about runs** (`eventually`, ...) may speak of single elements along a whole cycle, which a graph of
 representatives does not show: with one of them selected no sort is symmetric.
@@ -92,7 +92,7 @@ def symmetries(system: System, claims: tuple[Claim, ...]) -> tuple[tuple[SortT, 
     for sort in sorts_of(system):
         if sort.size < 2:
             continue
-        offences = dict.fromkeys(_Check(sort).system(system, claims))
+        offences = dict.fromkeys(_Check(sort, system.state).system(system, claims))
         if offences:
             broken.extend(Asymmetry(sort.name, loc, reason) for loc, reason in offences)
         else:
@@ -133,7 +133,7 @@ def sorts_in(kind: Type) -> Iterator[SortT]:
 
 def init_loc(system: System, sort: SortT) -> Loc | None:
     """The line of an init function that tells elements of the sort apart, else the first init function."""
-    check = _Check(sort)
+    check = _Check(sort, system.state)
     for init in system.inits:
         for loc, _ in (*check.block(init.body), *check.loops(init.body)):
             return loc
@@ -168,7 +168,8 @@ def _strict_expr(expr: Expr, names: set[str]) -> Expr:
     inner = map_children(expr, lambda e: _strict_expr(e, names))
     if not isinstance(inner, Quant) or inner.op not in ("any", "all"):
         return inner
-    if not any(sort.name in names for sort in sorts_in(inner.domain.type)) or not _can_stop_short(inner):
+    domain = inner.domain.type
+    if not isinstance(domain, SortT) or domain.name not in names or not _can_stop_short(inner):
         return inner
     loc, number = inner.loc, IntT()
     counted = inner.body if inner.op == "any" else Unary(BoolT(), "not", inner.body, loc)
@@ -210,8 +211,9 @@ def _can_stop_short(expr: Quant) -> bool:
 class _Check:
     """Looks for what distinguishes elements of one sort."""
 
-    def __init__(self, sort: SortT) -> None:
+    def __init__(self, sort: SortT, state: RecordT) -> None:
         self.sort = sort
+        self.state = state
 
     def system(self, system: System, claims: tuple[Claim, ...]) -> Iterator[Offence]:
         """Offences in everything that a search of these claims evaluates."""
@@ -247,7 +249,8 @@ class _Check:
         """Offences of single lines."""
         for stmt in body:
             for expr in expressions(stmt):
-                yield from self.expr(expr)
+                if not (isinstance(stmt, Assign) and expr is stmt.value and self.clears_slot(stmt)):
+                    yield from self.expr(expr)
             match stmt:
                 case If(then=then, orelse=orelse):
                     yield from self.block(then)
@@ -259,6 +262,27 @@ class _Check:
                     pass
                 case _:
                     yield stmt.loc, f"it is not known what this line does with elements of {self.sort}"
+
+    def clears_slot(self, stmt: Assign) -> bool:
+        """A zero stored into a queue's slot by number: what the language does to slots that become empty.
+
+        Nobody looks at empty slots, and renaming leaves them alone, so that zero is not an element.  What a model puts
+        into a queue goes where its length says.
+        """
+        if not isinstance(stmt.value, Const) or stmt.value.value != 0:
+            return False
+        kind: Type = self.state
+        at_slots = cleared = False
+        for step in stmt.place.steps:
+            if isinstance(step, str):
+                assert isinstance(kind, RecordT)
+                at_slots = kind.shape == "queue" and step == "slots"
+                kind = dict(kind.fields)[step]
+            else:
+                assert isinstance(kind, ArrayT)
+                cleared = cleared or (at_slots and isinstance(step, Const))
+                at_slots, kind = False, kind.element
+        return cleared
 
     def about(self, kind: Type) -> bool:
         """Whether values of the type are made of elements of the sort."""
@@ -317,7 +341,7 @@ class _Check:
             yield expr.loc, f"the first element of {self.sort} that qualifies is chosen"
         elif expr.op not in ("any", "all", "sum", "min", "max", "set", "first"):
             yield expr.loc, f"it is not known what {expr.op} does with elements of {self.sort}"
-        elif expr.op in ("any", "all") and asked and _can_stop_short(expr):
+        elif expr.op in ("any", "all") and _can_stop_short(expr) and (asked or not isinstance(expr.domain.type, SortT)):
             yield expr.loc, f"which elements of {self.sort} are looked at first decides whether this fails"
 
     def one_other(self, expr: Quant) -> bool:

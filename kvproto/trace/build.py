@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from kvproto.engine.blame import blame, blame_refusal
 from kvproto.engine.evaluate import Args, Fault, Machine, NotEnabled, Run, State, choices
-from kvproto.engine.liveness import Lasso, confirm, decisive, why_fair
 from kvproto.engine.outcome import Counterexample
 from kvproto.engine.starting import InitFault, call, run_init
 from kvproto.ir.digest import digest
@@ -15,6 +15,10 @@ from kvproto.ir.nodes import Action, Assert, Claim, Expr, FlightInfo, PoolInfo, 
 from kvproto.ir.types import ArrayT, LeafT, Path, RecordT, Type, label, leaves, show_path, values_of
 from kvproto.trace.trace import FlightView, PoolView, Step, Trace, Value, Vocabulary
 from kvproto.trace.trace import State as TraceState
+
+if TYPE_CHECKING:
+    # Imported where it is wanted: most traces end.
+    from kvproto.engine.liveness import Lasso
 
 
 class NotReproduced(AssertionError):
@@ -60,13 +64,19 @@ def build_trace(system: System, found: Counterexample) -> Trace:
 
 def lasso_of(found: Counterexample) -> Lasso:
     """A counterexample to a claim about runs, as the liveness checker takes it."""
+    from kvproto.engine.liveness import Lasso
+
     assert found.loop is not None
     return Lasso(found.args, found.init, found.steps, found.loop)
 
 
 def fair_words(system: System, found: Counterexample) -> tuple[str, ...]:
     """Why fairness does not exclude the run; nothing for runs that end."""
-    return () if found.loop is None else why_fair(system, lasso_of(found))
+    if found.loop is None:
+        return ()
+    from kvproto.engine.liveness import why_fair
+
+    return why_fair(system, lasso_of(found))
 
 
 class _Recorder:
@@ -159,6 +169,8 @@ class _Recorder:
 
     def on_lasso(self, found: Counterexample, states: list[State]) -> list[Path]:
         """What decides, in the state that matters, that the goal is not met."""
+        from kvproto.engine.liveness import confirm, decisive
+
         lasso = lasso_of(found)
         confirm(self.system, found.claim, lasso)
         goal, at = decisive(self.system, found.claim, lasso)

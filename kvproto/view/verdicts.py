@@ -68,6 +68,7 @@ def as_json(row: Row) -> dict[str, object]:
         "vacuous": [_gap(gap) for gap in result.vacuous],
         "redundant_guards": None if result.redundant is None else [_gap(gap) for gap in result.redundant],
         "checkpoint": None if result.checkpoint is None else str(result.checkpoint),
+        "checkpoint_problem": result.checkpoint_problem or None,
         "properties": [_property(f, row.traces.get(f.claim.name)) for f in result.findings],
     }
 
@@ -109,14 +110,16 @@ def describe(row: Row, *, quiet: bool = False) -> list[str]:
     )
     lines += [*notes(result), *warnings(result), *_folded(doubt(result))]
     violated = [row.traces[f.claim.name] for f in result.findings if f.counterexample and f.claim.name in row.traces]
-    return lines + _next(violated or list(row.traces.values()))
+    return lines + _next(violated or ([] if quiet else list(row.traces.values())))
 
 
 def _line(finding: Finding, width: int, trace: str | None) -> str:
     text = f"  {WORDS[finding.verdict]:<9} {finding.claim.name:<{width}}  {finding.strength}"
     run = finding.counterexample or finding.witness
     if run is None:
-        return f"{text}  {finding.reason}" if finding.reason else text
+        never = finding.verdict == "violated" and finding.claim.kind == "sometimes"
+        why = "true in no reachable state" if never else finding.reason
+        return f"{text}  {why}" if why else text
     steps = len(run.steps)
     what = "witness of " if finding.witness else ""
     return f"{text}  {what}{steps} step{'' if steps == 1 else 's'} -> {printable(trace or '(no trace written)')}"
@@ -142,9 +145,8 @@ def notes(result: Result) -> list[str]:
     """What one may want to know about a search and need not act on."""
     lines = []
     if result.outside:
-        lines += _folded(
-            f"{result.outside:,} states outside of the constraint were judged, but not counted or expanded"
-        )
+        were = "state outside of the constraint was" if result.outside == 1 else "states outside of the constraint were"
+        lines += _folded(f"{result.outside:,} {were} judged, but not counted or expanded")
     if result.lossy:
         lines += _folded(
             f"two states were taken for one with a probability of at most {result.collision_probability:.0e}"
@@ -159,13 +161,18 @@ def notes(result: Result) -> list[str]:
 
 
 def warnings(result: Result) -> list[str]:
-    """KV301 if actions never fired, KV302 for properties that say nothing here."""
+    """KV301 if actions never fired, KV302 for properties that say nothing here, KV024 if a journal was not written."""
     lines = []
     if result.never_fired:
         names = ", ".join(result.never_fired)
         lines += _folded(f"warning KV301  never happened in this scope, so what they do is unchecked: {names}")
     for gap in result.vacuous:
-        lines += _folded(f"warning KV302  {gap.owner} holds vacuously, this is never true: {gap.text}  ({gap.loc})")
+        holds = result.finding(gap.owner).verdict == "holds"
+        what = "holds vacuously, this is never true" if holds else "assumes what is never true"
+        lines += _folded(f"warning KV302  {gap.owner} {what}: {gap.text}  ({gap.loc})")
+    if result.checkpoint_problem:
+        behind = "; what it holds is older" if result.checkpoint else ""
+        lines += _folded(f"warning KV024  {printable(result.checkpoint_problem)}{behind}")
     return lines
 
 
@@ -176,14 +183,20 @@ def doubt(result: Result) -> str:
     if result.interrupted:
         return "inconclusive: interrupted"
     if not result.complete:
-        cure = CURES.get(result.stopped)
-        return f"inconclusive: the search was stopped ({result.stopped})" + (f"; {cure}" if cure else "")
+        cures = [CURES[result.stopped]] if result.stopped in CURES else []
+        if result.checkpoint:
+            cures.append(f"go on with  --resume {printable(shlex.quote(str(result.checkpoint)))}")
+        return f"inconclusive: the search was stopped ({result.stopped})" + "".join(f"; {cure}" for cure in cures)
     if not result.findings:
         return "inconclusive: nothing was selected, the model has no property; write one with @invariant"
+    if result.states == 0:
+        return "inconclusive: every initial state is outside of the constraint, so there is nothing to search"
     if result.never_fired:
         return "inconclusive: actions never happened; set a larger scope, or switch them off"
     if result.vacuous:
         return "inconclusive: a property is vacuous in this scope; set a larger one, or do not select it"
+    if result.lossy:
+        return "inconclusive: fingerprints may lose states; add --accept-lossy, or leave out --fingerprints"
     return "inconclusive: not every property could be decided"
 
 
@@ -220,7 +233,7 @@ def overall(result: Result) -> Verdict:
     verdicts = {f.verdict for f in result.findings}
     if "violated" in verdicts:
         return "violated"
-    doubtful = result.never_fired or result.vacuous
+    doubtful = result.never_fired or result.vacuous or result.states == 0
     return "holds" if verdicts == {"holds"} and not doubtful else "inconclusive"
 
 

@@ -157,7 +157,10 @@ def test_70_for_a_bug_of_our_own(kv: Run, monkeypatch: pytest.MonkeyPatch) -> No
 def test_130_when_interrupted(here: Path, spawn: Spawn, switch: str) -> None:
     args = ("check", "sglang@0.5.19", "sglang@patched", "--scope", "medium", "--json", "result.json")
     child = spawn(*args, env={"KVPROTO_NATIVE": switch}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(2)
+    while not (here / ".kvproto" / "traces").exists():  # made right before the first search
+        assert child.poll() is None
+        time.sleep(0.05)
+    time.sleep(1)
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=30)
 

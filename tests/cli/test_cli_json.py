@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from kvproto.ir.nodes import LIVENESS
+
 if TYPE_CHECKING:
     from cli_runs import Run, Write
 
+
+@dataclass
+class Null:
+    """A shape, or null."""
+
+    shape: Any
+
+
 NUMBER = (int, float)
+GAP = {"where": str, "condition": str, "loc": str}
 SHAPE: dict[str, Any] = {
     "schema": str,
     "kvproto": str,
@@ -22,24 +34,35 @@ SHAPE: dict[str, Any] = {
     "scope": str,
     "engine": {"compiled", "reference"},
     "tier": {"C", "Python", "reference"},
+    "compiled": bool,
     "workers": int,
     "reductions": {"symmetry": bool, "por": bool},
+    "symmetric_sorts": [str],
+    "storage": {"exact", "fingerprints"},
+    "collision_probability": NUMBER,
     "complete": bool,
-    "stopped": (str, type(None)),
+    "stopped": Null(str),
     "states": int,
     "transitions": int,
     "depth": int,
     "seconds": NUMBER,
     "bytes_per_state": NUMBER,
+    "outside_constraint": int,
+    "fired": dict,
     "never_fired": [str],
+    "vacuous": [GAP],
+    "redundant_guards": Null([GAP]),
+    "checkpoint": Null(str),
+    "checkpoint_problem": Null(str),
     "properties": [
         {
             "name": str,
-            "kind": {"invariant", "assert", "deadlock"},
+            "kind": {"invariant", "assert", "deadlock", "sometimes", *LIVENESS},
             "verdict": {"holds", "violated", "inconclusive"},
             "strength": {"exhaustive", "bounded", "inductive", "sampled"},
-            "trace": (str, type(None)),
-            "length": (int, type(None)),
+            "trace": Null(str),
+            "length": Null(int),
+            "reason": Null(str),
         }
     ],
 }
@@ -56,6 +79,9 @@ def conforms(value: Any, shape: Any, place: str = "") -> None:
         assert isinstance(value, list), place
         for at, item in enumerate(value):
             conforms(item, shape[0], f"{place}/{at}")
+    elif isinstance(shape, Null):
+        if value is not None:
+            conforms(value, shape.shape, place)
     elif isinstance(shape, set):
         assert value in shape, place
     else:

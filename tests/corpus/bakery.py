@@ -83,6 +83,7 @@ def consistent(
     s.of[0] = Customer(
         at=at, number=number, choosing=choosing, unchecked=unchecked, largest=largest, waits_for=waits_for
     )
+    require(alone(s, 0))
     s.of[1] = Customer(
         at=at_1,
         number=number_1,
@@ -91,7 +92,7 @@ def consistent(
         largest=largest_1,
         waits_for=waits_for_1,
     )
-    require(inductive(s))
+    require(alone(s, 1) and together(s, 0) and together(s, 1))
 
 
 @action(processes)
@@ -223,32 +224,34 @@ def before(s, p, q):
     return s.of[q].at in (At.NEXT, At.WAIT) and first(s, p, q) and p in s.of[q].unchecked
 
 
-def fits(s, p):
-    """What is known of a process, by where it is."""
-    at = s.of[p].at
-    if at in (At.LOOK, At.TAKE):
-        return s.of[p].choosing
-    if at in (At.SHOW, At.INSIDE):
-        return s.of[p].number != 0 and (at == At.SHOW or before(s, p, 1 - p))
-    if at in (At.NEXT, At.WAIT):
-        return s.of[p].number != 0 and p not in s.of[p].unchecked and waits(s, p)
+def alone(s, p):
+    """What is known of a process by where it is."""
+    me = s.of[p]
+    if me.at in (At.LOOK, At.TAKE):
+        return me.choosing
+    if me.at in (At.SHOW, At.INSIDE):
+        return me.number != 0
+    if me.at in (At.NEXT, At.WAIT):
+        return me.number != 0 and p not in me.unchecked and (me.at == At.NEXT or me.waits_for != p)
     return True
 
 
-def waits(s, p):
-    """What is known of a process that waits, or is about to."""
-    q = 1 - p
-    passed = q in s.of[p].unchecked or before(s, p, q)
-    if s.of[p].at == At.NEXT:
-        return passed
-    too_late = s.of[q].at == At.TAKE or (s.of[q].at == At.LOOK and p not in s.of[q].unchecked)
-    return passed and s.of[p].waits_for != p and (not too_late or s.of[q].largest >= s.of[p].number)
+def together(s, p):
+    """What is known of a process and the other one: who was passed by comes later."""
+    me = s.of[p]
+    other = s.of[1 - p]
+    if me.at == At.INSIDE:
+        return before(s, p, 1 - p)
+    if me.at in (At.NEXT, At.WAIT) and 1 - p not in me.unchecked and not before(s, p, 1 - p):
+        return False
+    has_seen = other.at == At.TAKE or (other.at == At.LOOK and p not in other.unchecked)
+    return me.at != At.WAIT or not has_seen or other.largest >= me.number
 
 
 @invariant("every process is where it can be")
 def inductive(s):
     """Why the algorithm works: it is true to begin with, and every step keeps it."""
-    return all(fits(s, p) for p in range(2))
+    return all(alone(s, p) and together(s, p) for p in range(2))
 
 
 @invariant("one process at most is inside")

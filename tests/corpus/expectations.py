@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 class Expect:
     """The published result for one setting of a model: its name in the file, preset, scope and further settings.
 
-    `states` are distinct states inside the constraint, `depth` levels of the breadth-first search (initial states are
-    level 1; None where nobody says).  `verdicts` names every property with its verdict; `steps` the length of shortest counterexamples and
-    witnesses.  `generated` is what the source prints, and only for reading: it counts initial states and successors,
-    and one successor several times where a guard is a disjunction; `transitions` are the successors here.
-    `orbits` are the states that remain when all symmetric states are one.
+    `states` are distinct states inside the constraint; `depth` are levels of the breadth-first search, where initial
+    states are level 1, and None where nobody says.  `verdicts` names every property with its verdict; `steps` the
+    length of shortest counterexamples and witnesses.  `generated` is what the source prints, and only for reading: it
+    counts initial states and successors, and one successor several times where a guard is a disjunction;
+    `transitions` are the successors here.  `orbits` are the states that remain when all symmetric states are one.
     """
 
     states: int

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 MODELS = sorted(set(HERE.glob("*.py")) - {HERE / name for name in ("conftest.py", "expectations.py", "test_corpus.py")})
 
-SMALL = 5000
+SMALL = 4000
 """States up to which the slow engines are run too."""
 
 PLAIN: dict[str, Any] = {"keep_going": True, "symmetry": False, "por": False}

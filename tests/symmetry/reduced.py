@@ -9,12 +9,13 @@ import pytest
 
 from kvproto.engine.evaluate import Fault, Machine, State
 from kvproto.engine.explorer import FaultHit
+from kvproto.engine.layout import plan as lay_out
 from kvproto.engine.lower import Lowered, lower
 from kvproto.engine.symmetry import Canonical, Failure, Plan, RealRun, canonical_path, closed, concretize, plan
 from kvproto.engine.tier0 import PythonExplorer
 from kvproto.ir.nodes import Claim, System
 from kvproto.ir.types import SortT
-from kvproto.passes.symmetry import strict, symmetries
+from kvproto.passes.symmetry import Asymmetry, strict, symmetries
 
 
 class ReducedExplorer(PythonExplorer):
@@ -72,12 +73,19 @@ class Search:
         start, actions = self.explorer.path(hit.state)
         packed = self.explorer.packed(start)
         path = canonical_path(self.system, self.lowered, self.canonical, packed, actions)
-        return concretize(self.system, self.lowered, self.canonical, path, self.initial, failing)
+        initial = map(self.lowered.layout.pack, self.initial)
+        return concretize(self.system, self.lowered, self.canonical, path, initial, failing)
 
 
 def symmetric_sorts(system: System, claims: tuple[Claim, ...]) -> tuple[SortT, ...]:
     """The sorts that a search may reduce by."""
-    return closed(system, symmetries(system, claims)[0], list(Machine(system).initial()))[0]
+    return start_symmetrically(system, symmetries(system, claims)[0])[0]
+
+
+def start_symmetrically(system: System, sorts: tuple[SortT, ...]) -> tuple[tuple[SortT, ...], tuple[Asymmetry, ...]]:
+    """Those of the sorts under which the initial states are closed, and why the others are not."""
+    layout = lay_out(system.state)
+    return closed(system, layout, sorts, [layout.pack(state) for state in Machine(system).initial()])
 
 
 def search_all(system: System, limit: int) -> Search | None:

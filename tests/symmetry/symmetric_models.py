@@ -11,7 +11,7 @@ Lines = list[str]
 HEAD = """\
 from enum import Enum
 
-from kvproto.lang import Array, Bool, Int, Machine, Model, Opt, Params, Record, Set, Sort
+from kvproto.lang import Array, Bag, Bool, Int, Machine, Model, Opt, Params, Queue, Record, Set, Sort
 from kvproto.lang import action, init, invariant, require
 
 
@@ -19,8 +19,6 @@ class E(Enum):
     P = 0
     Q = 1
     R = 2
-
-
 """
 
 SIMPLE = ("Bool", "E", "Int(0, 2)")
@@ -133,7 +131,9 @@ class Scope:
 
     def _member(self) -> str | None:
         sort = self.pick(self.sorts)
-        sets, one = self.places(f"Set({sort})"), self.element(sort)
+        sets = [*self.places(f"Set({sort})"), *self.places(f"Queue({sort}, 2)"), *self.places(f"Bag({sort}, 2)")]
+        sets += [name for name, kind in self.elements.items() if kind == f"Set({sort})"]
+        one = self.element(sort)
         return None if not sets or one is None else f"({one} in {self.pick(sets)})"
 
     def _flag(self) -> str | None:
@@ -161,7 +161,8 @@ class Scope:
             inside = self.inner(name, sort)
             ways.append(f"sum({inside.truth(depth - 1)} for {name} in {sort})")
             ways.append(f"max(({inside.number(0)} for {name} in {sort} if {inside.truth(0)}), default=1)")
-            ways += [f"len({place})" for place in [p for k in self.sorts for p in self.places(f"Set({k})")]]
+            kinds = [kind for k in self.sorts for kind in (f"Set({k})", f"Queue({k}, 2)", f"Bag({k}, 2)")]
+            ways += [f"len({place})" for kind in kinds for place in self.places(kind)]
         return self.pick(ways)
 
     # --- statements -------------------------------------------------------------------------------------
@@ -200,9 +201,22 @@ class Scope:
         if one is not None:
             ways += [f"{p} = {one}" for p in [*self.places(f"Opt({sort})"), *self.places(sort)]]
             ways += [f"{p}.{self.pick(['add', 'discard'])}({one})" for p in self.places(f"Set({sort})")]
+            ways += [f"{p}.append({one})" for p in self.places(f"Queue({sort}, 2)")]
+            ways += [f"{p}.{self.pick(['add', 'discard'])}({one})" for p in self.places(f"Bag({sort}, 2)")]
+        ways += [f"{p}.clear()" for p in self.places(f"Queue({sort}, 2)")]
+        ways += [f"{self.fresh('x')} = {p}.pop(0)" for p in self.places(f"Queue({sort}, 2)")] * 2
         if not ways:
             return ["pass"]
         line = self.pick(ways)
+        if line.endswith(".pop(0)"):
+            self.elements[line.split(" ")[0]] = sort
+            return [line] if self.risky() else [f"require(len({line.split(' = ')[1][:-7]}) > 0)", line]
+        if "append" in line or ".add(" in line:
+            place, item = line[:-1].split(".append(" if "append" in line else ".add(")
+            if place in self.places(f"Bag({sort}, 2)") and not self.risky():
+                return [f"if {place}.count({item}) < 2:", f"    {line}"]
+            if "append" in line and not self.risky():
+                return [f"if len({place}) < 2:", f"    {line}"]
         place, operator, *_ = [*line.split(" "), ""]
         if operator in ("+=", "-=") and not self.risky():
             return [f"if 0 < {place} < 2:", f"    {line}"]
@@ -225,7 +239,7 @@ class Scope:
         """A loop over a sort, or over a set."""
         before = [] if self.chance(50) else self.local()
         name, sort = self.fresh("y"), self.pick(self.sorts)
-        sets = self.places(f"Set({sort})")
+        sets = [*self.places(f"Set({sort})"), *self.places(f"Queue({sort}, 2)"), *self.places(f"Bag({sort}, 2)")]
         over = self.pick(sets) if sets and self.chance(25) else sort
         inside = self.inner(name, sort)
         inside.loops += 1
@@ -259,7 +273,7 @@ def write(draw: Integers, sizes: tuple[int, ...] = (2, 3)) -> str:
     for number in range(draw(1, 3)):
         inside = scope()
         for at, sort in enumerate(sorts):
-            inside.elements[f"p{at}"] = sort
+            inside.elements[f"p{at}"] = sort if inside.chance(85) else f"Set({sort})"
         params = "".join(f", {name}: {sort}" for name, sort in inside.elements.items())
         guard = [f"require({inside.truth(1)})"] if inside.chance(50) else []
         body = [*guard, *inside.store(), *inside.block(3)]
@@ -279,7 +293,8 @@ def _field(draw: Integers, sorts: list[str]) -> str:
         return sorts[draw(0, len(sorts) - 1)]
 
     def leaf() -> str:
-        return [*SIMPLE, f"Opt({sort()})", f"Opt({sort()})", f"Set({sort()})", sort()][draw(0, 6)]
+        more = [f"Queue({sort()}, 2)", f"Bag({sort()}, 2)"][draw(0, 1)]
+        return [*SIMPLE, f"Opt({sort()})", f"Opt({sort()})", f"Set({sort()})", more, sort()][draw(0, 7)]
 
     way = draw(0, 9)
     if way <= 2:

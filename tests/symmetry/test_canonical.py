@@ -12,6 +12,8 @@ from kvproto.engine.compile_c import CompileError
 from kvproto.engine.layout import plan as lay_out
 from kvproto.engine.symmetry import Canonical, plan
 from kvproto.engine.symmetry.canonical import mix
+from kvproto.engine.symmetry.renaming import Renaming
+from kvproto.engine.symmetry.starts import Exchange
 from kvproto.ir.types import ArrayT, BoolT, OptT, RecordT, SortT
 
 SHAPES = list(shapes(*sorts(2, 2, 2)))
@@ -31,6 +33,22 @@ def test_orbits(name: str, sizes: tuple[int, ...]) -> None:
 
         assert len(found) == 1
         assert found <= states
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_exchange(name: str) -> None:
+    """Exchanging two elements in a packed state."""
+    kind, layout, _, canonical = case(name, 3, 3)
+    draw = Random(f"exchange{name}")
+
+    for group in canonical.plan.groups:
+        for one, other in ((0, 1), (2, 0)):
+            order = [0, 1, 2]
+            order[one], order[other] = other, one
+            renaming, exchange = Renaming(kind, {group.sort.name: order}), Exchange(canonical.plan, group, one, other)
+            for _ in range(20):
+                state = random_state(kind, draw)
+                assert exchange.of(layout.pack(state)) == layout.pack(renaming.of(state))
 
 
 @pytest.fixture(scope="module")

@@ -42,6 +42,7 @@ typedef struct {
     const uint32_t *window_table; /* word, shift, bits */
     const guard *guard_table;
     uint64_t memory_limit, seed, numbered, fingerprints, workers, share_from;
+    const uint64_t *canon; /* tables of the symmetry reduction, see plan.py, or NULL */
     const char *spill; /* an open file's path to put states into when memory is short, or NULL */
 } kv_spec;
 
@@ -111,8 +112,6 @@ typedef enum { NUMBERED, WHOLE, PRINTS } store_kind;
 
 struct team;
 
-struct canon;
-
 typedef struct kv_engine {
     /* the program */
     uint32_t words, registers, leaves, actions, claims, probes, predicates, blocks, windows, faults, set_words;
@@ -124,7 +123,7 @@ typedef struct kv_engine {
     compiled_block *compiled;
     window *window_table;
     uint64_t *all_actions;
-    struct canon *canon;
+    canon *canon;
     /* states */
     chunk *chunks;
     uint64_t chunk_count, chunk_room, states, roots, freed_chunks;

@@ -1,26 +1,28 @@
-/* Where the symmetry reduction meets the search. */
+/* Where the symmetry reduction meets the search: states are replaced by their representatives before they are hashed. */
 
 static uint64_t canonical_scratch(const kv_engine *e)
 {
-    (void)e;
-    return 0;
+    return e->canon == NULL ? 0 : canon_scratch(e->canon) + e->words;
 }
 
+/* Replaces the state by its representative. */
 static void canonicalize(const kv_engine *e, worker *w, uint64_t *s)
 {
-    (void)e;
-    (void)w;
-    (void)s;
+    uint64_t *in = w->canonical;
+    memcpy(in, s, e->words * sizeof *s);
+    canon_apply(e->canon, in + e->words, in, s);
 }
 
 static int fill_canon(kv_engine *e, const kv_spec *spec)
 {
-    (void)e;
-    (void)spec;
-    return 1;
+    if (spec->canon == NULL)
+        return 1;
+    e->canon = canon_new(spec->canon);
+    return e->canon != NULL;
 }
 
 static void free_canon(kv_engine *e)
 {
-    (void)e;
+    if (e->canon != NULL)
+        canon_free(e->canon);
 }

@@ -68,13 +68,13 @@ def concretize(
     lowered: Lowered,
     canonical: Canonical,
     path: Sequence[int],
-    initial: Iterable[State],
+    initial: Iterable[int],
     failing: Failure | None = None,
 ) -> RealRun:
     """The run of the system that a path of representatives stands for.
 
-    `system` is the one that was written (not the one made strict), `initial` its initial states in order.  With
-    `failing` the run goes wrong at its end; the failing step of an action is its last one.
+    `system` is the one that was written (not the one made strict), `initial` its initial states in order; `path` and
+    `initial` are packed.  With `failing` the run goes wrong at its end; the failing step of an action is its last one.
     """
     walk = _Walk(system, lowered, canonical)
     run = walk.along(path, initial)
@@ -104,11 +104,12 @@ class _Walk:
         self.canonical = canonical
         self.instances = real_instances(system, lowered)
 
-    def along(self, path: Sequence[int], initial: Iterable[State]) -> RealRun:
+    def along(self, path: Sequence[int], initial: Iterable[int]) -> RealRun:
         """A run whose states have these representatives."""
-        init = next((s for s in initial if self._representative(s) == path[0]), None)
-        if init is None:
+        start = next((s for s in initial if self.canonical.of(s) == path[0]), None)
+        if start is None:
             raise NotConcrete("no initial state has the first representative")
+        init = self.layout.unpack(start)
         state, steps = init, []
         for wanted in path[1:]:
             found = next((f for f in self._successors(state) if self._representative(f[1]) == wanted), None)

@@ -5,19 +5,16 @@ A change that is read again, a long local and a loop get a name in a LET; the re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from kvproto.export.tla.definitions import Definition, Definitions, definition_lines, mentions
 from kvproto.export.tla.loops import fold, parallel
-from kvproto.export.tla.state import State
-from kvproto.export.tla.text import AND, FALSE, SETS, TRUE, Text, choose, conj, implies, neg
+from kvproto.export.tla.state import SHORT, Path, State
+from kvproto.export.tla.text import AND, FALSE, TRUE, Text, choose, conj, decide, equal_to, implies, neg
 from kvproto.export.tla.values import Env, Values
 from kvproto.ir.nodes import Assert, Assign, For, If, Place, Require, SetLocal, Stmt
-from kvproto.ir.types import Type
-
-SHORT = 32
-"""A local whose text is no longer than that is written where it is used."""
+from kvproto.ir.types import ArrayT, BoolT, RecordT, Type
 
 
 @dataclass(slots=True)
@@ -31,12 +28,14 @@ class Body:
     claims: frozenset[str]
     variables: Mapping[str, tuple[str, Type]]
     """Field of the state -> variable and its type."""
+    source: tuple[Stmt, ...]
+    """All statements of the body, of which those of a branch are a part."""
     guards: list[tuple[int, Text]] = field(default_factory=list)
     """Conditions, each with the number of definitions that were made before it."""
 
-    def run(self, body: tuple[Stmt, ...]) -> None:
+    def run(self, block: tuple[Stmt, ...]) -> None:
         """Execute statements in order."""
-        for stmt in body:
+        for stmt in block:
             self._statement(stmt)
 
     def guard(self, cond: Text) -> None:
@@ -88,14 +87,13 @@ class Body:
 
     def branch(self) -> Body:
         """The same moment, to go on from in another way; definitions are shared."""
-        found = Body(self.values, self.definitions, self.state.copy(), self.env, self.claims, self.variables)
+        found = replace(self, state=self.state.copy(), guards=[])
         found.env = Env(found.read, self.env.values)
         return found
 
     def inside(self, state: State, locals_: Mapping[str, Text]) -> Body:
         """The inside of a loop: definitions of its own, and locals that are worth something else."""
-        definitions = Definitions(self.definitions.scope)
-        found = Body(self.values, definitions, state, self.env, self.claims, self.variables)
+        found = replace(self, definitions=Definitions(self.definitions.scope), state=state, guards=[])
         found.env = Env(found.read, {**self.env.values, **locals_})
         return found
 
@@ -109,6 +107,21 @@ class Body:
         orelse.run(stmt.orelse)
         self.join(test, then, orelse)
 
+    def type_at(self, variable: str, path: Path) -> Type:
+        """The type of a part of a variable."""
+        kind = next(kind for name, kind in self.variables.values() if name == variable)
+        for step in path:
+            if isinstance(kind, ArrayT):
+                kind = kind.element
+            else:
+                assert isinstance(kind, RecordT)
+                kind = next(t for n, t in kind.fields if f".{self.values.types.field(n)}" == step)
+        return kind
+
+    def choosing(self, variable: str, path: Path) -> Callable[[Text, Text, Text], Text]:
+        """How a part of a variable is chosen by a test."""
+        return decide if isinstance(self.type_at(variable, path), BoolT) else choose
+
     def join(self, test: Text, then: Body, orelse: Body) -> None:
         """Go on after two ways."""
         first, second = (conj(text for _, text in way.guards) for way in (then, orelse))
@@ -120,7 +133,7 @@ class Body:
             self.guard(choose(test, first, second))
         if len(test.text) > SHORT and self.state.differences(then.state, orelse.state) > 1:
             test = self.definitions.define("when", test)
-        self.state = self.state.merged(test, then.state, orelse.state)
+        self.state = self.state.merged(test, then.state, orelse.state, self.choosing, self.definitions)
         known = then.env.values.keys() & orelse.env.values.keys()
         for name in [n for n in then.env.values if n in known]:
             one, other = then.env.values[name], orelse.env.values[name]
@@ -154,6 +167,8 @@ class Body:
 
     def formula(self, primed: str) -> list[str]:
         """Conjuncts, each at the margin, for variables with that ending."""
+        if any(text == FALSE for _, text in self.guards):
+            return ["FALSE"]
         updates, same = [], []
         for name, variable in self.state.variables.items():
             text = variable.text.text
@@ -182,8 +197,3 @@ class Body:
                 found.insert(0, definition)
                 texts = [*texts, *definition.lines]
         return found
-
-
-def equal_to(value: Text) -> str:
-    """The right side of an equation."""
-    return value.text if value.text.startswith(("IF ", "LET ")) else value.at(SETS)

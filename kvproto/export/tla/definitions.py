@@ -25,8 +25,15 @@ class Definitions:
     scope: Scope
     found: list[Definition] = field(default_factory=list)
 
+    def known(self, text: Text) -> Text | None:
+        """The name of a text that has one."""
+        return next((Text(d.name) for d in self.found if d.lines == [text.text] and not d.arguments), None)
+
     def define(self, name: str, text: Text) -> Text:
         """Give a text a name."""
+        known = self.known(text)
+        if known is not None:
+            return known
         short = self.scope.fresh(name)
         self.found.append(Definition(short, "", [text.text]))
         return Text(short)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from kvproto.export.tla.definitions import Definition, definition_lines
 from kvproto.export.tla.state import OLD, Path, Variable
-from kvproto.export.tla.text import ATOM, FALSE, TRUE, Text, choose, conj, infix
+from kvproto.export.tla.text import ATOM, FALSE, TRUE, Text, choose, conj, equal_to, infix
 from kvproto.ir.nodes import Assign, Expr, For, If, Local, Place, Read, SetLocal, Stmt
-from kvproto.ir.types import ArrayT, LeafT, RecordT, Type, Value
+from kvproto.ir.types import ArrayT, Value
 from kvproto.ir.walk import expressions, indices, statements, subexpressions
 
 if TYPE_CHECKING:
@@ -67,7 +67,6 @@ def _run_parallel(body: Body, stmt: For) -> None:
     name = values.bound(stmt.var, body.env)
     inside = body.branch()
     for variable in _written(body, stmt):
-        inside.state.whole(variable, body.definitions.define)
         body.state.whole(variable, body.definitions.define)
         inside.state.variables[variable] = body.state.variables[variable].copy()
     before = inside.state.copy()
@@ -89,26 +88,15 @@ def _collect(body: Body, stmt: For, name: str, variable: str, before: Variable, 
         if len(changes) == 1 and not changes[0][0]:
             new = Text(changes[0][1].text.replace(OLD, old.text), changes[0][1].level)
         else:
-            inside = ", ".join(f"!{''.join(path)} = {value}" for path, value in changes)
+            inside = ", ".join(f"!{''.join(path)} = {equal_to(value)}" for path, value in changes)
             new = Text(f"[{old} EXCEPT {inside}]")
-        index = _index_type(body, variable, prefix)
+        array = body.type_at(variable, prefix)
+        assert isinstance(array, ArrayT)
         domain = body.values.types.domain(stmt.domain.type, stmt.domain.values, stmt.domain.whole)
-        every = body.values.types.set_of(index)
+        every = body.values.types.set_of(array.index)
         if domain != every:
             new = choose(infix("\\in", Text(name), domain), new, old)
         body.state.write(variable, prefix, Text(f"[{name} \\in {every} |-> {new}]"))
-
-
-def _index_type(body: Body, variable: str, prefix: Path) -> LeafT:
-    kind: Type = next(kind for name, kind in body.variables.values() if name == variable)
-    for step in prefix:
-        if isinstance(kind, ArrayT):
-            kind = kind.element
-        else:
-            assert isinstance(kind, RecordT)
-            kind = next(t for n, t in kind.fields if f".{body.values.types.field(n)}" == step)
-    assert isinstance(kind, ArrayT)
-    return kind.index
 
 
 # --- turns that depend on each other ---------------------------------------------------------------------
@@ -119,7 +107,7 @@ def fold(body: Body, stmt: For) -> None:
     scope = body.definitions.scope
     step, so_far, loop = scope.fresh("n"), scope.fresh("so_far"), scope.fresh("loop")
     variables = _written(body, stmt)
-    locals_ = list(dict.fromkeys(s.name for s in statements((stmt,)) if isinstance(s, SetLocal)))
+    locals_ = _carried(body, stmt)
     keys = {v: v for v in variables} | {name: scope.fresh(name) for name in locals_}
     for variable in body.state.variables:
         body.state.whole(variable, body.definitions.define)
@@ -148,6 +136,17 @@ def fold(body: Body, stmt: For) -> None:
         body.env = body.env.bind(name, Text(f"{done}.{keys[name]}"))
     if inner.guards:
         body.guard(Text(f"{done}.{ok}"))
+
+
+def _carried(body: Body, stmt: For) -> list[str]:
+    """Locals that a turn leaves to the next one, or the last one to what follows."""
+    assigned = list(dict.fromkeys(s.name for s in statements((stmt,)) if isinstance(s, SetLocal)))
+    return [name for name in assigned if name in body.env.values or _uses(body.source, name) > _uses((stmt,), name)]
+
+
+def _uses(block: tuple[Stmt, ...], name: str) -> int:
+    texts = [e for s in statements(block) for e in expressions(s)]
+    return sum(isinstance(e, Local) and e.name == name for expr in texts for e in subexpressions(expr))
 
 
 def _written(body: Body, stmt: For) -> list[str]:

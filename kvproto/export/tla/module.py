@@ -16,7 +16,7 @@ from kvproto.export.tla.state import State, Variable
 from kvproto.export.tla.text import OPEN, Text
 from kvproto.export.tla.types import RESERVED, Types
 from kvproto.export.tla.values import Env, Values
-from kvproto.ir.nodes import LIVENESS, Action, Claim, Expr, Fairness, For, Init, Param, Place, Quant, System
+from kvproto.ir.nodes import LIVENESS, Action, Claim, Expr, Fairness, For, Init, Param, Place, Quant, Stmt, System
 from kvproto.ir.types import Type
 from kvproto.ir.walk import expressions, statements, subexpressions
 
@@ -117,16 +117,18 @@ class _Export:
     def _values(self) -> Values:
         return Values(self.types, Scope(self.names.taken), self.needs)
 
-    def _body(self, params: tuple[Param, ...], *, zero: bool) -> tuple[Body, list[str]]:
+    def _body(
+        self, params: tuple[Param, ...], source: tuple[Stmt, ...] = (), *, zero: bool = False
+    ) -> tuple[Body, list[str]]:
         """A body about to start, and what its parameters are called."""
         values = self._values()
-        state = State(
-            {name: Variable(self.types.zero(kind) if zero else Text(name)) for name, kind in self.variables.values()}
-        )
-        names = {p.name: values.scope.fresh(name) for p, name in zip(params, self._arguments(params).values(), strict=True)}
+        kinds = self.variables.values()
+        state = State({name: Variable(self.types.zero(kind) if zero else Text(name)) for name, kind in kinds})
+        names = {name: values.scope.fresh(text) for name, text in self._arguments(params).items()}
         known = {name: Text(text) for name, text in names.items()}
         # The body reads the state, and the environment reads it for the expressions in the body.
-        body = Body(values, Definitions(values.scope), state, Env(_nothing_to_read, known), self.asserted, self.variables)
+        env = Env(_nothing_to_read, known)
+        body = Body(values, Definitions(values.scope), state, env, self.asserted, self.variables, source)
         body.env = Env(body.read, known)
         return body, list(names.values())
 
@@ -136,7 +138,7 @@ class _Export:
 
     def _start(self) -> Iterator[str]:
         for init in self.system.inits:
-            body, names = self._body(init.params, zero=True)
+            body, names = self._body(init.params, init.body, zero=True)
             body.run(init.body)
             yield from self._operator(init.name, init.params, body, names, "")
         yield "Init =="
@@ -151,7 +153,7 @@ class _Export:
             text = " ".join(f"{action.machine}: {action.doc}".split())
             cites = f"; {', '.join(action.cites)}" if action.cites else ""
             yield from comment(f"{text} ({action.loc}{cites})")
-            body, names = self._body(action.params, zero=False)
+            body, names = self._body(action.params, action.body)
             body.run(action.body)
             yield from self._operator(action.name, action.params, body, names, "'")
 
@@ -198,7 +200,7 @@ class _Export:
     # --- claims ---------------------------------------------------------------------------------------
 
     def _condition(self, cond: Expr, known: dict[str, Text] | None = None) -> Text:
-        body, _ = self._body((), zero=False)
+        body, _ = self._body(())
         return body.values.value(cond, Env(body.read, known or {}))
 
     def _claims(self) -> Iterator[str]:

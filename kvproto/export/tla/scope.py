@@ -10,7 +10,7 @@ from kvproto.export.tla.text import Text
 
 
 class Scope:
-    """Hands out names.  TLA+ lets no name stand for two things at the same place; apart from that they are used again."""
+    """Hands out names.  TLA+ lets no name stand for two things at one place; elsewhere they are used again."""
 
     def __init__(self, taken: Collection[str]) -> None:
         self._taken = set(taken)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from kvproto.export.tla.text import ATOM, OPEN, Text, choose
+from kvproto.export.tla.definitions import Definitions
+from kvproto.export.tla.text import ATOM, OPEN, Text, equal_to, is_literal
 
 Path = tuple[str, ...]
 """Accesses below a variable: `.phase`, `[r]`."""
@@ -30,7 +31,7 @@ class Variable:
         """The value."""
         if not self.changes:
             return self.base
-        inside = ", ".join(f"!{''.join(path)} = {value}" for path, value in self.changes)
+        inside = ", ".join(f"!{''.join(path)} = {equal_to(value)}" for path, value in self.changes)
         return Text(f"[{self.base.at(OPEN)} EXCEPT {inside}]")
 
 
@@ -47,9 +48,14 @@ def related(one: Path, other: Path) -> str:
 
 def is_constant(step: str) -> bool:
     """Whether an index is a literal."""
-    inside = step[1:-1]
-    return inside.startswith(('"', "(-")) or inside.isdecimal() or inside in ("TRUE", "FALSE", "None")
+    return is_literal(Text(step[1:-1]))
 
+
+SHORT = 32
+"""What is no longer than that is written where it is used."""
+
+Choosing = Callable[[str, Path], Callable[[Text, Text, Text], Text]]
+"""How a value at a path of a variable is chosen by a test: truth values have a way of their own."""
 
 Define = Callable[[str, Text], Text]
 """Gives a text a name (in a LET) and returns the name."""
@@ -81,7 +87,7 @@ class State:
                 return value
             self.whole(name, define)
             break
-        if path and not is_short(variable.base):
+        if not is_short(variable.base) and (path or len(variable.base.text) > SHORT):
             variable.base = define(name, variable.base)
         return Text(variable.base.at(ATOM) + "".join(path)) if path else variable.base
 
@@ -111,30 +117,45 @@ class State:
                 found += len(after.changes) - len(before.changes) if same else 2
         return found
 
-    def merged(self, test: Text, then: State, orelse: State) -> State:
+    def merged(self, test: Text, then: State, orelse: State, choosing: Choosing, definitions: Definitions) -> State:
         """After two ways, both of which started here."""
         found = {}
         for name, before in self.variables.items():
-            found[name] = _merged(test, before, then.variables[name], orelse.variables[name])
+            for way in (then, orelse):
+                if len(way.variables[name].base.text) > 2 * SHORT:
+                    way.whole(name, definitions.define)
+            one, other = then.variables[name], orelse.variables[name]
+            # One way may know by a name what the other has not needed a name for.
+            if one.base == definitions.known(other.text):
+                other = before = Variable(one.base)
+            elif other.base == definitions.known(one.text):
+                one = before = Variable(other.base)
+            found[name] = _merged(name, before, one, other, test, choosing)
         return State(found)
 
 
-def _merged(test: Text, before: Variable, then: Variable, orelse: Variable) -> Variable:
+def _merged(
+    name: str, before: Variable, then: Variable, orelse: Variable, test: Text, choosing: Choosing
+) -> Variable:
     if then == orelse:
         return then
+
+    def pick(path: Path, one: Text, other: Text) -> Text:
+        return choosing(name, path)(test, one, other)
+
     size = len(before.changes)
     same = then.base == orelse.base and then.changes[:size] == orelse.changes[:size] == before.changes
     if not same or then.base != before.base:
-        return Variable(choose(test, then.text, orelse.text))
+        return Variable(pick((), then.text, orelse.text))
     one, other = then.changes[size:], orelse.changes[size:]
     changes = list(before.changes)
     if _separate([path for path, _ in one]) and _separate([path for path, _ in other]):
         second = dict(other)
-        changes += [(path, choose(test, value, second.pop(path, Text(OLD)))) for path, value in one]
-        changes += [(path, choose(test, Text(OLD), value)) for path, value in second.items()]
+        changes += [(path, pick(path, value, second.pop(path, Text(OLD)))) for path, value in one]
+        changes += [(path, pick(path, Text(OLD), value)) for path, value in second.items()]
     else:
-        changes += [(path, choose(test, value, Text(OLD))) for path, value in one]
-        changes += [(path, choose(test, Text(OLD), value)) for path, value in other]
+        changes += [(path, pick(path, value, Text(OLD))) for path, value in one]
+        changes += [(path, pick(path, Text(OLD), value)) for path, value in other]
     return Variable(before.base, changes)
 
 

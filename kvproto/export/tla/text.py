@@ -94,22 +94,38 @@ def choose(test: Text, then: Text, orelse: Text) -> Text:
         return then if test == TRUE else orelse
     if then == orelse:
         return then
-    if then in (TRUE, FALSE) or orelse in (TRUE, FALSE):
-        return _decided(test, then, orelse)
+    if (then, orelse) == (TRUE, FALSE):
+        return test
+    if (then, orelse) == (FALSE, TRUE):
+        return neg(test)
     return Text(f"IF {test} THEN {then.at(AND) if then.text.startswith('IF ') else then} ELSE {orelse}", OPEN)
 
 
-def _decided(test: Text, then: Text, orelse: Text) -> Text:
-    """Truth values need no IF where one side is known."""
+def decide(test: Text, then: Text, orelse: Text) -> Text:
+    """The same for truth values, which need no IF where one side is known."""
     if then == TRUE:
         return disj([test, orelse])
     if then == FALSE:
         return conj([neg(test), orelse])
-    return conj([test, then]) if orelse == FALSE else disj([neg(test), then])
+    if orelse == FALSE:
+        return conj([test, then])
+    return disj([neg(test), then]) if orelse == TRUE else choose(test, then, orelse)
+
+
+def equal_to(value: Text) -> str:
+    """The right side of an equation."""
+    return value.text if value.text.startswith(("IF ", "LET ")) else value.at(SETS)
+
+
+def is_literal(text: Text) -> bool:
+    """Whether it is a member, a number, a truth value or None."""
+    return text in (TRUE, FALSE, NONE) or text.text.startswith(('"', "(-")) or text.text.isdecimal()
 
 
 def infix(op: str, left: Text, right: Text) -> Text:
     """Arithmetic, comparisons, set operators."""
+    if op in ("=", "#") and is_literal(left) and is_literal(right):
+        return truth((left == right) == (op == "="))
     match op:
         case "+" | "-":
             return Text(f"{left.at(PLUS)} {op} {right.at(TIMES)}", PLUS)

@@ -1,7 +1,7 @@
 """Types as TLA+ sets, and values in them.
 
-Sorts are numbers from 0, members are strings, an optional is `None` or what is in it, an array is a function, a record a
-record.  Queues, bags and sets of records are records of functions, as in the IR.
+Sorts are numbers from 0, members are strings, an optional is `None` or what is in it, an array is a function, a record
+a record.  Queues, bags and sets of records are records of functions, as in the IR.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ from kvproto.ir.types import (
     zero_of,
 )
 
-RESERVED = frozenset(
-    """ASSUME ASSUMPTION AXIOM CASE CHOOSE CONSTANT CONSTANTS DOMAIN ELSE ENABLED EXCEPT EXTENDS IF IN INSTANCE LET LOCAL
-    MODULE OTHER SF_ SUBSET THEN THEOREM UNCHANGED UNION VARIABLE VARIABLES WF_ WITH BOOLEAN TRUE FALSE STRING LAMBDA
-    RECURSIVE PROOF PROVE QED BY HAVE TAKE WITNESS PICK SUFFICES NEW STATE ACTION TEMPORAL OBVIOUS OMITTED ONLY USE HIDE
-    DEF DEFINE DEFS LEMMA PROPOSITION COROLLARY Nat Int Real Infinity Cardinality IsFiniteSet Seq Len Append Head Tail
-    SubSeq SelectSeq Assert Print PrintT TLCGet TLCSet Permutations SortSeq RandomElement Any ToString JavaTime TLCEval
-    None Init Next Spec vars TypeOK Min Max Sum Div Mod Least Terminating Fairness Within""".split()
-)
+_WORDS = """
+ASSUME ASSUMPTION AXIOM CASE CHOOSE CONSTANT CONSTANTS DOMAIN ELSE ENABLED EXCEPT EXTENDS IF IN INSTANCE LET LOCAL
+MODULE OTHER SF_ SUBSET THEN THEOREM UNCHANGED UNION VARIABLE VARIABLES WF_ WITH BOOLEAN TRUE FALSE STRING LAMBDA
+RECURSIVE PROOF PROVE QED BY HAVE TAKE WITNESS PICK SUFFICES NEW STATE ACTION TEMPORAL OBVIOUS OMITTED ONLY USE HIDE
+DEF DEFINE DEFS LEMMA PROPOSITION COROLLARY Nat Int Real Infinity Cardinality IsFiniteSet Seq Len Append Head Tail
+SubSeq SelectSeq Assert Print PrintT TLCGet TLCSet Permutations SortSeq RandomElement Any ToString JavaTime TLCEval
+None Init Next Spec vars TypeOK Min Max Sum Div Mod Terminating Fairness Within S f total one least other most
+"""
+
+RESERVED = frozenset(_WORDS.split())
 """What no identifier may be called: words of TLA+, of its standard modules, and of the exporter."""
 
 

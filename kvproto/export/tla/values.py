@@ -17,6 +17,7 @@ from kvproto.export.tla.text import (
     Text,
     choose,
     conj,
+    decide,
     disj,
     implies,
     infix,
@@ -106,7 +107,8 @@ class Values:
             case Logic(op=op, args=args):
                 return (conj if op == "and" else disj)(self.value(a, env) for a in args)
             case Cond(test=test, then=then, orelse=orelse):
-                return choose(self.value(test, env), self.value(then, env), self.value(orelse, env))
+                pick = decide if isinstance(expr.type, BoolT) else choose
+                return pick(self.value(test, env), self.value(then, env), self.value(orelse, env))
             case Let(name=name, value=value, body=body):
                 return self._let(name, value, body, env)
             case SetOf(items=items):
