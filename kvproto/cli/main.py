@@ -23,6 +23,7 @@ VERBS = {
     "replay": ("kvproto.cli.replay", "replay"),
     "explain": ("kvproto.cli.explain", "explain"),
     "export": ("kvproto.cli.export", "export"),
+    "bench": ("kvproto.cli.bench", "bench"),
 }
 """Where each verb is; it is imported when it is used."""
 

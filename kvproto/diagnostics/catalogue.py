@@ -178,9 +178,10 @@ _USAGE: dict[str, Entry] = {
         "example. The message names the line. A smaller scope, or the other format, often helps.",
     ),
     "KV032": Entry(
-        "tool for the benchmark is missing",
-        "`kvproto bench` compares with SPIN in the same run, and SPIN or the C compiler that it needs is\n"
-        "not installed. The message gives the command that installs it. `--no-spin` measures without.",
+        "benchmark cannot go on",
+        "A command that `kvproto bench` measures failed: a search of kvproto, SPIN, or the C compiler that\n"
+        "makes SPIN's program. The message shows what it printed. `kvproto bench --no-spin` measures\n"
+        "without SPIN; `--size S` is over in seconds.",
     ),
 }
 

@@ -38,8 +38,7 @@ GapKind = Literal["guard", "premise"]
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Something that no reachable state shows: part of a guard of action `owner`, or the premise of property `owner`.
-    """
+    """What no reachable state shows: a part of the guard of action `owner`, or the premise of property `owner`."""
 
     kind: GapKind
     owner: str
@@ -140,8 +139,7 @@ def _premise(cond: Expr) -> Expr | None:
 
 
 def _denies(cond: Expr) -> bool:
-    """`not a` and `a != b`: in front of an `or` they say when the rest has to hold; other alternatives are just that.
-    """
+    """`not a` and `a != b`: in front of an `or` they say when the rest has to hold; others are alternatives."""
     return isinstance(cond, Unary | Binary) and cond.op in ("not", "!=")
 
 

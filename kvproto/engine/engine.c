@@ -275,7 +275,8 @@ EXPORT void kv_save_meta(const kv_engine *e, uint64_t *out)
 /* The reverse, after kv_load has brought the states back; KV_BROKEN if it does not fit them. */
 EXPORT int kv_load_meta(kv_engine *e, const uint64_t *in)
 {
-    if (in[0] != e->states || in[1] > e->states || in[10] != e->roots || in[11] != (uint64_t)e->kind)
+    if (in[0] != e->states || in[1] > e->states || in[10] != e->roots
+        || (in[11] == PRINTS) != (e->kind == PRINTS))
         return KV_BROKEN;
     e->expanded = in[1];
     e->transitions = in[2];

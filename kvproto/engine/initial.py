@@ -77,7 +77,7 @@ def _by_program(machine: Machine, init: Init, lowered: Init, layout: Layout) -> 
 def _compiled(system: System, init: Init, layout: Layout, beside: Layout) -> Callable[[int], list[tuple[int, int]]]:
     """The body as a function from a zero state with arguments to what it makes of it."""
     fields = tuple(Leaf(layout.words + leaf.word, leaf.shift, leaf.bits) for leaf in beside.leaves)
-    lowering = Lowering(Shape(system.state), lambda info: 0)
+    lowering = Lowering(Shape(system.state), lambda _: 0)
     for number, param in enumerate(init.params, len(layout.leaves)):
         register = lowering.register()
         lowering.emit(Op.LOAD, register, imm=number)

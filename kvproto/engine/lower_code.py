@@ -59,6 +59,7 @@ class Aside:
     value: Val
     loaded: dict[int, Val]
     computed: dict[tuple[Op, int, int, int], int]
+    assured: set[int]
 
     @property
     def cheap(self) -> bool:
@@ -81,6 +82,8 @@ class Code:
         """Leaves whose present value is in a register or known."""
         self.computed: dict[tuple[Op, int, int, int], int] = {}
         """Registers that hold the result of an operation on other registers."""
+        self.assured: set[int] = set()
+        """Registers that are not 0 here: what was required or checked before on this way."""
         self.negated: dict[int, int] = {}
         """Registers that hold `not` of another register."""
         self._registers = 0
@@ -127,29 +130,31 @@ class Code:
 
     def check(self, ok: Val, code: str, message: str, loc: Loc, claim: str = "") -> None:
         """Fault unless `ok`."""
-        if ok.known:
+        if ok.known or ok.reg in self.assured:
             return
         number = self.fault_number(FaultInfo(claim, code, message, loc))
         if ok.known is not None:
             self.emit(Op.FAULT, imm=number)
         else:
             self.emit(Op.CHECK, a=ok.reg, imm=number)
+            self.assured.add(ok.reg)
 
     # --- branches -------------------------------------------------------------------------------------
 
     def aside(self, build: Callable[[], Val]) -> Aside:
         """Code of `build` as a block of its own; what it names is forgotten afterwards."""
-        code, env, loaded, computed = self.code, self.env, self.loaded, self.computed
+        code, env, loaded, computed, assured = self.code, self.env, self.loaded, self.computed, self.assured
         self.code, self.env, self.loaded, self.computed = [], dict(env), dict(loaded), dict(computed)
+        self.assured = set(assured)
         value = build()
-        done = Aside(tuple(self.code), value, self.loaded, self.computed)
-        self.code, self.env, self.loaded, self.computed = code, env, loaded, computed
+        done = Aside(tuple(self.code), value, self.loaded, self.computed, self.assured)
+        self.code, self.env, self.loaded, self.computed, self.assured = code, env, loaded, computed, assured
         return done
 
     def take(self, aside: Aside) -> Val:
         """Run the code here, on every way."""
         self.code.extend(aside.code)
-        self.loaded, self.computed = aside.loaded, aside.computed
+        self.loaded, self.computed, self.assured = aside.loaded, aside.computed, aside.assured
         return aside.value
 
     def nested(self, build: Callable[[], object]) -> Block:

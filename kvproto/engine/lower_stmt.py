@@ -99,8 +99,10 @@ class Lowering(Quantifiers):
 
     def require(self, value: Val) -> None:
         """Leave unless the value is true."""
-        if not value.known:
+        if not value.known and value.reg not in self.assured:
             self.emit(Op.REQUIRE, a=self.reg(value))
+            if value.reg >= 0:
+                self.assured.add(value.reg)
 
     def guard_each(self, cond: Quant, wanted: bool) -> None:
         """`all` (or `not any`) as a guard for each value."""
@@ -208,10 +210,16 @@ class Lowering(Quantifiers):
         ends: list[dict[str, Val]] = []
         stored: set[int] = set()
 
-        def way(body: tuple[Stmt, ...]) -> Callable[[], None]:
-            return lambda: self.way(body, homes, ends, stored)
+        def way(body: tuple[Stmt, ...], certain: int) -> Callable[[], None]:
+            def build() -> None:
+                if certain >= 0:
+                    self.assured.add(certain)
+                self.way(body, homes, ends, stored)
 
-        self.fork(test, self.nested(way(then)), self.nested(way(orelse)))
+            return build
+
+        otherwise = self.negate(test).reg if test.reg in self.negated else -1
+        self.fork(test, self.nested(way(then, test.reg)), self.nested(way(orelse, otherwise)))
         for at in stored:
             self.loaded.pop(at, None)
         for name in assigned:

@@ -52,6 +52,8 @@ class Options:
     """Journal to go on from."""
     spill: Path | None = None
     """Folder for states that do not fit into the memory limit."""
+    share_from: int = 2048
+    """So many states of a level are worth waking the other workers.  Changes no result; tests lower it."""
 
 
 @dataclass(frozen=True, slots=True)

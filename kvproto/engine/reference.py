@@ -17,7 +17,7 @@ class Explored:
 
     `order` lists states as they were found, `parent` how each was first reached (None for initial states);
     `violated` maps a claim to the first state (or, for an assertion, to the state before the failing step and that
-    step) that breaks it; `error` is the first fault of the model itself.  States `outside` of the model's constraint are
+    step) that breaks it; `error` is the first fault of the model itself.  States `outside` of the constraint are
     judged like all others, but not expanded.
     """
 
@@ -33,8 +33,8 @@ class Explored:
 
     @property
     def depth(self) -> int:
-        """Levels of the breadth-first search inside of the constraint; initial states are level 1."""
-        return max((level for state, level in self.level.items() if state not in self.outside), default=0)
+        """Levels of the breadth-first search inside of the constraint; initial states are always level 1."""
+        return max((at for state, at in self.level.items() if at == 1 or state not in self.outside), default=0)
 
     def path(self, state: State) -> list[Step]:
         """Steps from an initial state to `state`, shortest first found."""

@@ -74,6 +74,7 @@ def _c_explorer(lowered: Lowered, options: Options, symmetry: Symmetry) -> Chose
         memory_limit=options.memory_limit,
         seed=options.seed,
         workers=options.workers,
+        share_from=options.share_from,
         numbered=bool(lowered.predicates),
         fingerprints=options.fingerprints,
         canon=None if symmetry.canonical is None else symmetry.canonical.plan.packed(),

@@ -72,6 +72,12 @@ def read(output: str) -> Counted:
     return Counted(int(states[1]), int(transitions[1]), int(depth[1]), int(depth[2]), complete, output)
 
 
+def memory(output: str) -> float:
+    """Bytes that a verifier says it took in all."""
+    found = re.search(r"([\d.]+)\s+total actual memory usage", output)
+    return float(found[1]) * 2**20 if found else 0.0
+
+
 def _run(command: Sequence[str], folder: Path) -> None:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     # SPIN reports errors of a model on standard output, and does not always exit with one.

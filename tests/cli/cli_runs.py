@@ -29,3 +29,16 @@ def start(*args: str, env: dict[str, str] | None = None, **more: Any) -> subproc
     """The command line in a process of its own."""
     command = [sys.executable, "-m", "kvproto", *args]
     return subprocess.Popen(command, text=True, errors="replace", env={**os.environ, **(env or {})}, **more)
+
+
+def drain(terminal: int) -> str:
+    """All that was written to a terminal, once nobody writes any more."""
+    data = b""
+    while True:
+        try:
+            piece = os.read(terminal, 65536)
+        except OSError:
+            return data.decode()
+        if not piece:
+            return data.decode()
+        data += piece

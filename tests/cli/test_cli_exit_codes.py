@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import signal
 import subprocess
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from cli_runs import drain
 
 if TYPE_CHECKING:
     from cli_runs import Run, Spawn, Write
@@ -156,20 +158,22 @@ def test_70_for_a_bug_of_our_own(kv: Run, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize("switch", ["", "off"])
 def test_130_when_interrupted(here: Path, spawn: Spawn, switch: str) -> None:
     args = ("check", "sglang@0.5.19", "sglang@patched", "--scope", "medium", "--json", "result.json")
-    child = spawn(*args, env={"KVPROTO_NATIVE": switch}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while not (here / ".kvproto" / "traces").exists():  # made right before the first search
-        assert child.poll() is None
-        time.sleep(0.05)
-    time.sleep(1)
+    terminal, side = pty.openpty()
+    child = spawn(*args, env={"KVPROTO_NATIVE": switch}, stdout=subprocess.PIPE, stderr=side)
+    os.close(side)
+    shown = ""
+    while "states/s" not in shown:
+        shown += os.read(terminal, 65536).decode()
     child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=30)
+    err = drain(terminal)
+    out, _ = child.communicate(timeout=30)
 
     assert child.returncode == 130
     assert "stopped: interrupted" in out
     assert "INCONCL." in out
     assert "sglang@patched" not in out
-    assert err == "interrupted: the figures are partial\n"
-    assert [p.name for p in here.rglob("*") if ".tmp" in p.name] == []
+    assert err.endswith("\r\033[Kinterrupted: the figures are partial\r\n")
+    assert [p.name for p in here.rglob("*") if ".tmp" in p.name or ".new" in p.name] == []
     assert '"stopped": "interrupted"' in (here / "result.json").read_text()
 
 

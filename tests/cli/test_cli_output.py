@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from cli_runs import drain
 
 from kvproto.cli.main import VERBS
 
@@ -18,19 +19,6 @@ if TYPE_CHECKING:
 
 
 LONG = ("check", "sglang@0.5.19", "--scope", "medium", "--max-states", "600000")
-
-
-def drain(terminal: int) -> str:
-    """All that was written to a terminal, once nobody writes any more."""
-    data = b""
-    while True:
-        try:
-            piece = os.read(terminal, 65536)
-        except OSError:
-            return data.decode()
-        if not piece:
-            return data.decode()
-        data += piece
 
 
 def test_progress_reaches_a_terminal_and_results_do_not_mix_with_it(spawn: Spawn) -> None:

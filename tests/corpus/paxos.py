@@ -33,8 +33,9 @@ SOURCE = "github.com/stateright/stateright: examples/paxos.rs (2 clients; 4 clie
 VERDICTS = {"one_value": "holds", "value_chosen": "holds"}
 STEPS = {"value_chosen": 8}
 EXPECTED = [
+    # With one client: counted by a program of its own, for there is no published figure.
     Expect(scope="1", states=265, depth=14, transitions=481, verdicts=VERDICTS, steps=STEPS),
-    Expect(scope="2", states=16668, depth=21, generated=32971, transitions=32970, verdicts=VERDICTS, steps=STEPS),
+    Expect(scope="2", states=16668, depth=21, transitions=32970, verdicts=VERDICTS, steps=STEPS),
     Expect(
         scope="4",
         states=2372188,
@@ -53,7 +54,6 @@ MAJORITY = 2
 Server = Int(0, SERVERS - 1)
 Client = Sort("Client", labels="ABCD", doc="clients, and the values that they write")
 Round = Int(0, SERVERS)
-
 
 clients = Machine("clients", "write and read")
 servers = Machine("servers", "agree on one value")

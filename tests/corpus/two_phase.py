@@ -20,6 +20,7 @@ EXPECTED = [
     Expect(scope="3", states=288, depth=11, generated=1146, transitions=1145, orbits=80, verdicts=HOLDS),
     # Stateright prints 665 with symmetry: its representatives are not unique.
     Expect(scope="5", states=8832, depth=17, generated=58146, transitions=58145, orbits=314, verdicts=HOLDS),
+    # The source gives the states only.
     Expect(scope="6", states=50816, depth=20, orbits=553, verdicts=HOLDS),
 ]
 

@@ -59,10 +59,10 @@ def same_outcomes(system: System, lowered: Lowered, states: list[State]) -> None
                 got = None if number is None or number not in said else outcome(lowered, said[number])
                 meant = by_reference(machine, action.params, action.body, state, args)
                 assert got == meant, f"{action.name}{args} from {state}: {got} instead of {meant}"
-        for claim, holds in zip(lowered.invariants, names["claims"], strict=True):
+        for claim, holds in zip(lowered.invariants, names["questions"], strict=False):
             same_condition(machine, lowered, claim.name, state, holds(packed))
         if lowered.deadlock is not None and lowered.deadlock.cond is not None:
-            same_condition(machine, lowered, lowered.deadlock.name, state, names["terminal"](packed))
+            same_condition(machine, lowered, lowered.deadlock.name, state, names["questions"][len(lowered.invariants)](packed))
 
 
 def same_condition(machine: Machine, lowered: Lowered, name: str, state: State, got: int) -> None:

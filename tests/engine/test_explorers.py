@@ -129,6 +129,17 @@ def adder(leaf: int, modulus: int) -> Block:
     )
 
 
+def jump(leaf: int, factor: int, modulus: int) -> Block:
+    """An action that takes a leaf far away."""
+    return (
+        Ins(Op.LOAD, d=0, imm=leaf),
+        Ins(Op.MULI, d=1, a=0, imm=factor),
+        Ins(Op.CONST, d=2, imm=modulus),
+        Ins(Op.MOD, d=3, a=1, b=2),
+        Ins(Op.STORE, a=3, imm=leaf),
+    )
+
+
 # ------------------------------------------------------------------------------------------ random programs
 
 
@@ -599,6 +610,28 @@ def test_memory_is_small_and_given_back() -> None:
     explorer.close()
     with pytest.raises(ValueError, match="closed"):
         explorer.states()
+
+
+@needs_c
+@pytest.mark.parametrize("numbered", [False, True])
+@pytest.mark.parametrize("words", [1, 2])
+def test_no_state_is_lost_or_counted_twice_while_the_table_grows(numbered: bool, words: int) -> None:
+    """A grid of known size under many seeds: clusters at both ends of the table, at every growth in place.
+
+    Jumps lead to states that were found long before, so one that the table has lost is counted twice.
+    """
+    leaves = (Leaf(0, 0, 10), Leaf(words - 1, 20, 10))
+    jumps = [jump(leaf, by, size) for leaf, size in ((0, 500), (1, 440)) for by in (7, 11, 13)]
+    program = Program(words, leaves, (adder(0, 500), adder(1, 440), *jumps), (), None, 0)
+    for seed in range(40):
+        explorer = CExplorer(program, seed=seed, numbered=numbered)
+        explorer.start([0])
+        while explorer.frontier():
+            explorer.advance(1 << 20)
+
+        assert (500 * 440, 8 * 500 * 440) == (explorer.states(), explorer.transitions()), seed
+
+        explorer.close()
 
 
 # ---------------------------------------------------------------------------------------- finding the library

@@ -55,6 +55,12 @@ def shapes(req: SortT, page: SortT, node: SortT) -> dict[str, RecordT]:
         "columns": record(phase=ArrayT(req, PHASE), flag=BoolT(), count=ArrayT(req, IntT(-1, 2))),
         "mentions": record(owner=ArrayT(KEEP, OptT(req)), last=req, held=SetT(req), kept=ArrayT(KEEP, SetT(req))),
         "long keys": record(many=ArrayT(IntT(0, 20), ArrayT(req, ArrayT(KEEP, PHASE))), who=OptT(req)),
+        "fields": record(
+            req=ArrayT(
+                req, RecordT("Request", (("phase", PHASE), ("need", IntT(1, 20)), ("by", ArrayT(KEEP, IntT(0, 5000)))))
+            ),
+            owner=ArrayT(IntT(0, 2), OptT(req)),
+        ),
         "records": record(
             req=ArrayT(req, RecordT("Request", (("phase", PHASE), ("pages", SetT(page)), ("next", OptT(req)))))
         ),

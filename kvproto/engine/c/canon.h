@@ -1,6 +1,6 @@
 /*
  * Canonical forms of states under renaming of elements.  What is computed, and why it is right, is told in
- * kvproto/engine/symmetry/canonical.py; this is the same in C, number for number.  The tables come from plan.py.
+ * kvproto/engine/symmetry/canonical.py; this is the same in C, number for number.  The tables come from tables.py.
  *
  * Nothing is allocated while states are looked at: the caller passes `canon_scratch` words for each thread.
  */
@@ -55,7 +55,7 @@ typedef struct {
 
 /* The elements of one sort, and of a keyed one the parts of its keys; `keep` has the bits that are about others. */
 typedef struct {
-    uint32_t base, size, single, keyed;
+    uint32_t base, size, single, keyed, key_words;
     uint32_t first_column, columns, first_mention, mentions;
     uint64_t *keep;
 } canon_group;
@@ -63,7 +63,8 @@ typedef struct {
 typedef struct canon {
     uint32_t words, leaves, moved, groups, elements, steps, trials;
     uint32_t loose; /* elements of sorts that are not keyed */
-    uint64_t facts, members, keys; /* room that the largest state needs */
+    uint64_t facts, members, keys; /* room that the largest state needs; `keys`: elements of a row of keys */
+    uint32_t key_words;
     canon_place *places, *column_places;
     canon_moved *moves;
     canon_step *step_table;
@@ -99,36 +100,54 @@ static inline uint64_t canon_load(const uint64_t *words, canon_place at)
 
 /* ---------------------------------------------------------------------------------------------- keyed sorts */
 
-/* The keys of a sort's elements, at keys[1]; keys[0] takes what is about none of them. */
+/*
+ * The keys of a sort's elements.  Each word of them is a row of c->keys numbers: the first takes what is about no
+ * element, then comes one for each element.
+ */
 static inline void canon_keys(const canon *c, const canon_group *g, const uint64_t *s, uint64_t *keys)
 {
-    memset(keys, 0, (size_t)c->keys * sizeof *keys);
+    memset(keys, 0, (size_t)c->keys * g->key_words * sizeof *keys);
     const canon_column *column = c->column_table + g->first_column;
     for (uint32_t i = 0; i < g->columns; i++, column++) {
         const canon_place *at = c->column_places + column->first_place;
+        uint64_t *row = keys + (column->shift >> 6) * c->keys + 1;
         for (uint32_t k = 0; k < g->size; k++)
-            keys[k + 1] |= canon_load(s, at[k]) << column->shift;
+            row[k] |= canon_load(s, at[k]) << (column->shift & 63);
     }
     const canon_mention *mention = c->mention_table + g->first_mention;
     for (uint32_t i = 0; i < g->mentions; i++, mention++) {
-        uint64_t value = canon_load(s, mention->at), bit = (uint64_t)1 << mention->shift;
+        uint64_t value = canon_load(s, mention->at), bit = (uint64_t)1 << (mention->shift & 63);
+        uint64_t *row = keys + (mention->shift >> 6) * c->keys;
         if (mention->kind == CANON_ELEMENT)
-            keys[value + 1 - mention->offset] |= bit;
+            row[value + 1 - mention->offset] |= bit;
         else
             for (; value != 0; value &= value - 1)
-                keys[canon_lowest(value) + 1] |= bit;
+                row[canon_lowest(value) + 1] |= bit;
     }
 }
 
-/* Sorts the numbers 0..size-1 by key; answers 0 if they were in order. */
-static inline int canon_sort(uint32_t *order, const uint64_t *keys, uint32_t size)
+/* Whether the key of one element is greater than that of another; the last word decides first. */
+static inline int canon_greater(const canon *c, const uint64_t *keys, uint32_t words, uint32_t one, uint32_t other)
+{
+    for (uint32_t w = words; w-- != 0;)
+        if (keys[w * c->keys + one] != keys[w * c->keys + other])
+            return keys[w * c->keys + one] > keys[w * c->keys + other];
+    return 0;
+}
+
+/* Sorts the numbers 0..size-1 by key; answers 0 if they were in order.  `keys` starts with element 0. */
+static inline int canon_sort(const canon *c, const canon_group *g, uint32_t *order, const uint64_t *keys)
 {
     int moved = 0;
     order[0] = 0;
-    for (uint32_t i = 1; i < size; i++) {
+    for (uint32_t i = 1; i < g->size; i++) {
         uint32_t at = i;
-        for (; at != 0 && keys[order[at - 1]] > keys[i]; at--)
-            order[at] = order[at - 1];
+        if (g->key_words == 1)
+            for (; at != 0 && keys[order[at - 1]] > keys[i]; at--)
+                order[at] = order[at - 1];
+        else
+            for (; at != 0 && canon_greater(c, keys, g->key_words, order[at - 1], i); at--)
+                order[at] = order[at - 1];
         order[at] = i;
         moved |= at != i;
     }
@@ -171,7 +190,7 @@ static uint64_t canon_lay_out(const canon *c, uint64_t *at, canon_work *w)
     uint64_t used = 0;
 #define CANON_TAKE(type, field, count) (at == NULL ? (void)0 : (void)(w->field = (type *)(at + used)), used += (count))
     CANON_TAKE(uint64_t, in, c->words);
-    CANON_TAKE(uint64_t, keys, c->keys);
+    CANON_TAKE(uint64_t, keys, c->keys * c->key_words);
     CANON_TAKE(uint32_t, order, numbers);
     CANON_TAKE(uint32_t, positions, numbers);
     if (rows != 0) {
@@ -183,8 +202,11 @@ static uint64_t canon_lay_out(const canon *c, uint64_t *at, canon_work *w)
         CANON_TAKE(canon_member, members, c->members);
         CANON_TAKE(uint32_t, twin, numbers);
         CANON_TAKE(uint32_t, way, numbers);
+        CANON_TAKE(uint32_t, orbit, numbers);
         CANON_TAKE(uint32_t, first.way, numbers);
+        CANON_TAKE(uint32_t, first.order, numbers);
         CANON_TAKE(uint32_t, best.way, numbers);
+        CANON_TAKE(uint32_t, best.order, numbers);
         CANON_TAKE(uint64_t, state, c->words);
         CANON_TAKE(uint64_t, first.state, c->words);
         CANON_TAKE(uint64_t, best.state, c->words);
@@ -216,7 +238,7 @@ static void canon_apply(const canon *c, uint64_t *scratch, const uint64_t *in, u
             continue;
         }
         canon_keys(c, g, w.in, w.keys);
-        if (!canon_sort(order, w.keys + 1, g->size))
+        if (!canon_sort(c, g, order, w.keys + 1))
             continue;
         for (uint32_t k = 0; k < g->size; k++)
             positions[order[k]] = k;
@@ -243,6 +265,11 @@ static void canon_free(canon *c)
         free(blocks[i]);
 }
 
+static uint64_t canon_mask(uint64_t bits)
+{
+    return bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1;
+}
+
 static void canon_forget(uint64_t *keep, canon_place at)
 {
     keep[at.word] &= ~(at.mask << at.shift);
@@ -265,7 +292,7 @@ static int canon_allocate(canon *c)
            && c->group_keep != NULL;
 }
 
-/* The readers below take what `Plan.packed` of plan.py has written, in the same order, and answer where they end. */
+/* The readers below take what `Plan.packed` of tables.py has written, in the same order, and answer where they end. */
 
 static const uint64_t *canon_read_moves(canon *c, const uint64_t *at)
 {
@@ -299,10 +326,14 @@ static const uint64_t *canon_read_keys(canon *c, canon_group *g, const uint64_t 
 {
     g->first_column = used[0];
     g->first_mention = used[1];
+    uint64_t last = 0; /* the first bit of the last part of a key; no part straddles words */
     for (uint32_t i = 0; i < g->columns; i++) {
-        c->column_table[used[0]++] = (canon_column){(uint32_t)*at++, used[2]};
-        for (uint32_t k = 0; k < g->size; k++) {
-            canon_place here = c->places[*at++];
+        uint64_t mask = canon_mask(at[1]);
+        last = at[0] > last ? at[0] : last;
+        c->column_table[used[0]++] = (canon_column){(uint32_t)at[0], used[2]};
+        at += 2;
+        for (uint32_t k = 0; k < g->size; k++, at += 2) {
+            canon_place here = {mask, (uint32_t)at[0], (uint32_t)at[1]};
             canon_forget(g->keep, here);
             c->column_places[used[2]++] = here;
         }
@@ -314,9 +345,13 @@ static const uint64_t *canon_read_keys(canon *c, canon_group *g, const uint64_t 
         m->offset = (uint32_t)at[2];
         m->shift = (uint32_t)at[3];
         canon_forget(g->keep, m->at);
+        last = at[3] > last ? at[3] : last;
         if (m->kind == CANON_ELEMENT && m->at.mask + 2 > c->keys)
             c->keys = m->at.mask + 2;
     }
+    g->key_words = (uint32_t)(last / 64 + 1);
+    if (g->key_words > c->key_words)
+        c->key_words = g->key_words;
     return at;
 }
 
@@ -339,7 +374,7 @@ static void canon_read_groups(canon *c, const uint64_t *at)
     }
 }
 
-/* Tables from the numbers of plan.py, or NULL when there is no memory or the numbers are of another version. */
+/* Tables from the numbers of tables.py, or NULL when there is no memory or the numbers are of another version. */
 static canon *canon_new(const uint64_t *spec)
 {
     if (spec[0] != CANON_VERSION)
@@ -362,8 +397,7 @@ static canon *canon_new(const uint64_t *spec)
     memset(c->group_keep, 0xff, (size_t)c->groups * c->words * sizeof *c->group_keep);
     const uint64_t *at = spec + CANON_HEADER;
     for (uint32_t i = 0; i < c->leaves; i++, at += 3) {
-        uint64_t mask = at[2] == 64 ? UINT64_MAX : ((uint64_t)1 << at[2]) - 1;
-        c->places[i] = (canon_place){mask, (uint32_t)at[0], (uint32_t)at[1]};
+        c->places[i] = (canon_place){canon_mask(at[2]), (uint32_t)at[0], (uint32_t)at[1]};
     }
     canon_read_groups(c, canon_read_moves(c, at));
     return c;

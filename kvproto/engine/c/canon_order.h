@@ -14,10 +14,10 @@ typedef struct {
     uint32_t element, place;
 } canon_member;
 
-/* A state that came out, and the choices that led there. */
+/* A state that came out, the choices that led there, and the order of the elements. */
 typedef struct {
     uint64_t *state;
-    uint32_t *way, length;
+    uint32_t *way, *order;
 } canon_outcome;
 
 /* The work on one state, laid out in the caller's scratch. */
@@ -26,7 +26,7 @@ typedef struct {
     uint64_t *in, *raw, *colours, *sums, *after, *keys; /* `colours` has a row for each choice */
     canon_fact *facts;
     canon_member *members;
-    uint32_t *order, *positions, *twin, *way;
+    uint32_t *order, *positions, *twin, *way, *orbit;
     canon_outcome first, best;
     uint64_t *state;
     uint32_t fact_count, member_count, trials;
@@ -227,14 +227,29 @@ static void canon_note(canon_work *w, canon_outcome *outcome, uint32_t chosen)
 {
     memcpy(outcome->state, w->state, w->c->words * sizeof *w->state);
     memcpy(outcome->way, w->way, chosen * sizeof *w->way);
-    outcome->length = chosen;
+    memcpy(outcome->order, w->order, w->c->elements * sizeof *w->order);
 }
 
-/* Number of first choices that the present way shares with a known one, or -1 if another state came out there. */
+static uint32_t canon_root(const canon_work *w, uint32_t element)
+{
+    while (w->orbit[element] != element)
+        element = w->orbit[element];
+    return element;
+}
+
+/*
+ * Number of first choices that the present way shares with a known one, or -1 if another state came out there.  Where
+ * the states are the same the two orders show a symmetry, which is noted.
+ */
 static int canon_meets(const canon_work *w, const canon_outcome *known)
 {
     if (memcmp(known->state, w->state, w->c->words * sizeof *w->state) != 0)
         return -1;
+    for (uint32_t i = 0; i < w->c->groups; i++) {
+        const canon_group *g = &w->c->group_table[i];
+        for (uint32_t k = g->base; k < g->base + g->size && !g->keyed; k++)
+            w->orbit[canon_root(w, known->order[k])] = canon_root(w, w->order[k]);
+    }
     int shared = 0;
     while (known->way[shared] == w->way[shared])
         shared++;
@@ -290,6 +305,25 @@ static uint32_t canon_undecided(const canon_work *w, const uint64_t *colours, ui
     return 0;
 }
 
+static const canon_group *canon_group_of(const canon *c, uint32_t element)
+{
+    const canon_group *g = c->group_table;
+    while (element >= g->base + g->size)
+        g++;
+    return g;
+}
+
+/* Whether an earlier element of the same colour stands for this one. */
+static int canon_known(
+    const canon_work *w, const canon_group *g, const uint64_t *colours, uint32_t element, int on_first_way)
+{
+    for (uint32_t earlier = g->base; earlier < element; earlier++)
+        if (colours[earlier] == colours[element]
+            && (on_first_way ? canon_root(w, earlier) == canon_root(w, element) : w->twin[earlier] == w->twin[element]))
+            return 1;
+    return 0;
+}
+
 /* Decides what is left to decide.  Answers how many choices still stand: fewer than `chosen` to go back. */
 static int canon_try(canon_work *w, uint32_t chosen)
 {
@@ -300,19 +334,10 @@ static int canon_try(canon_work *w, uint32_t chosen)
         return canon_arrived(w, chosen);
     /* The equals have one colour, so they are found again by it when deeper choices have reordered `order`. */
     uint64_t colour = colours[w->order[begin]];
-    uint32_t base = 0, size = 0;
-    for (uint32_t i = 0; i < w->c->groups; i++)
-        if (w->c->group_table[i].base <= begin) {
-            base = w->c->group_table[i].base;
-            size = w->c->group_table[i].size;
-        }
-    for (uint32_t element = base; element < base + size; element++) {
-        if (colours[element] != colour)
-            continue;
-        uint32_t earlier = base;
-        while (earlier < element && (colours[earlier] != colour || w->twin[earlier] != w->twin[element]))
-            earlier++;
-        if (earlier < element)
+    const canon_group *g = canon_group_of(w->c, begin);
+    int on_first_way = w->trials == 0;
+    for (uint32_t element = g->base; element < g->base + g->size; element++) {
+        if (colours[element] != colour || canon_known(w, g, colours, element, on_first_way))
             continue;
         memcpy(after, colours, elements * sizeof *after);
         after[element] = canon_mix(after[element] + CANON_CHOSEN);
@@ -335,6 +360,7 @@ static void canon_search(canon_work *w, uint64_t *out)
     for (uint32_t i = 0; i < c->groups; i++)
         if (!c->group_table[i].keyed)
             canon_find_twins(w, &c->group_table[i], w->colours);
+    memcpy(w->orbit, w->twin, c->elements * sizeof *w->orbit);
     w->trials = 0;
     (void)canon_try(w, 0);
     memcpy(out, w->best.state, c->words * sizeof *out);

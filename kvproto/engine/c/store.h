@@ -168,7 +168,9 @@ static int add_chunk(kv_engine *e)
         return 0;
     /* Small searches do without arenas: touching a huge page costs more than they take. */
     c->piece = e->chunk_count >= FIRST_CHUNKS && bytes <= ARENA_BYTES / 8;
-    c->block = c->piece ? take_piece(e, bytes) : take(e, bytes, 1);
+    /* Where states can go to a file they leave half of the memory to the table, which cannot. */
+    if (e->spill_file < 0 || e->held + bytes <= e->limit / 2)
+        c->block = c->piece ? take_piece(e, bytes) : take(e, bytes, 1);
     if (c->block == NULL) {
         c->piece = 0;
         c->mapped = bytes;
@@ -231,7 +233,8 @@ static void enter_again(kv_engine *e, const uint64_t *from)
 
 /*
  * Spreads the table over more slots, in place.  From the last slot down, everything moves to where it now belongs, which lies
- * above all that has not moved yet; what does not (it sits far from its home, at the low end) waits in `aside`.
+ * above all that has not moved yet.  What does not (it sits far from its home at the low end, or there is no room before the
+ * end of the table and it belongs at its beginning, among what still has to move) waits in `aside`.
  */
 static int spread_table(kv_engine *e, uint64_t old_slots, uint64_t slots)
 {
@@ -249,9 +252,15 @@ static int spread_table(kv_engine *e, uint64_t old_slots, uint64_t slots)
             slot[w] = from[w];
             from[w] = 0;
         }
-        if (LIKELY(home(slot_tag(e, slot), slots) > i)) {
-            enter_again(e, slot);
-            continue;
+        uint64_t at = home(slot_tag(e, slot), slots);
+        if (LIKELY(at > i)) {
+            while (at < slots && !empty_slot(e->table + at * width, width))
+                at++;
+            if (LIKELY(at < slots)) {
+                for (uint32_t w = 0; w < width; w++)
+                    e->table[at * width + w] = slot[w];
+                continue;
+            }
         }
         if (count == room) {
             uint64_t *more = realloc(aside, (size_t)(room * 2) * width * sizeof *more);

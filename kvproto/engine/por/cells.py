@@ -59,17 +59,23 @@ class Cell:
 
 
 class Cells:
-    """The cells of a program's leaves, and the tables over them."""
+    """The cells of a program's leaves, and the tables over them.
 
-    def __init__(self, leaves: Sequence[Leaf]) -> None:
+    `sizes` says for each leaf how many values it ever has, from 0 up, if that is known to be less than its bits allow.
+    """
+
+    def __init__(self, leaves: Sequence[Leaf], sizes: Sequence[int] | None = None) -> None:
         self.cells: list[Cell] = []
         self.of_leaf: list[tuple[int, ...]] = []
-        for x in leaves:
+        self._values: list[int] = []
+        for number, x in enumerate(leaves):
             first = len(self.cells)
             if x.bits <= CELL_BITS:
                 self.cells.append(Cell(x.word, x.shift, x.bits))
+                self._values.append((1 << (1 << x.bits if sizes is None else sizes[number])) - 1)
             else:
                 self.cells += [Cell(x.word, x.shift + at, 1) for at in range(x.bits)]
+                self._values += [0b11] * x.bits
             self.of_leaf.append(tuple(range(first, len(self.cells))))
         self.tables: list[tuple[int, ...]] = []
         self._numbers: dict[tuple[int, ...], int] = {}
@@ -78,8 +84,8 @@ class Cells:
         self.identities = tuple(self.table(tuple(range(1 << cell.bits))) for cell in self.cells)
 
     def values(self, cell: int) -> int:
-        """All values of a cell, as a set."""
-        return (1 << (1 << self.cells[cell].bits)) - 1
+        """All values that a cell ever has, as a set."""
+        return self._values[cell]
 
     def table(self, numbers: tuple[int, ...]) -> int:
         """The number of a table."""
@@ -124,6 +130,11 @@ class Cells:
             found = sum(1 << at for at, value in enumerate(becomes) if says[at] != says[value])
             self._changes[key] = found
         return found
+
+
+def members(values: int) -> list[int]:
+    """The values in a set."""
+    return [at for at in range(values.bit_length()) if values >> at & 1]
 
 
 # --------------------------------------------------------------------------------------------- regions
@@ -189,14 +200,19 @@ def key(region: Region) -> frozenset[tuple[int, int]]:
 
 def simplified(cover: Iterable[Region], most: int) -> Cover:
     """At most so many regions that contain all of these; the same set of states unless there are too many."""
+    return limited(cover, most)[0]
+
+
+def limited(cover: Iterable[Region], most: int) -> tuple[Cover, bool]:
+    """The same, and whether it is the same set of states."""
     regions: list[Region] = []
     for region in cover:
         if not region:
-            return ALWAYS
+            return ALWAYS, True
         _put(regions, region)
     if len(regions) > most:
-        return (hull(regions),)
-    return tuple(regions)
+        return (hull(regions),), False
+    return tuple(regions), True
 
 
 def _put(regions: list[Region], region: Region) -> None:
@@ -229,12 +245,19 @@ def _joined(one: Region, two: Region) -> Region | None:
 
 
 def cross(one: Cover, two: Cover, most: int) -> Cover:
-    """A cover of the states in both."""
+    """At most so many regions that contain the states that are in both."""
+    return crossed(one, two, most)[0]
+
+
+def crossed(one: Cover, two: Cover, most: int) -> tuple[Cover, bool]:
+    """The same, and whether they contain nothing else."""
     if one == ALWAYS:
-        return two
+        return two, True
     if two == ALWAYS:
-        return one
-    if len(one) * len(two) > 4 * most:  # too many to try all
+        return one, True
+    tight = len(one) * len(two) <= 4 * most
+    if not tight:  # too many to try all
         one, two = (one, (hull(two),)) if len(one) > len(two) else ((hull(one),), two)
     found = (meet(x, y) for x in one for y in two)
-    return simplified((region for region in found if region is not None), most)
+    cover, same = limited((region for region in found if region is not None), most)
+    return cover, same and tight

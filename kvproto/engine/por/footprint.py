@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from kvproto.engine.por.cells import ALWAYS, EVERYWHERE, Atom, Cells, Cover, Region, cross, hull, simplified
-from kvproto.engine.por.values import Bit, Simple, Value, Values, constant, unknown
+from kvproto.engine.por.values import Atoms, Bit, Simple, Value, Values, constant, together, under, unknown
 from kvproto.engine.program import Block, Branch, Ins, Op, Program
 from kvproto.engine.rules import PURE
 
@@ -91,7 +90,7 @@ def _everything_mentioned(cells: Cells, block: Block) -> Footprint:
                 if item.op in (Op.STORE, Op.SETC, Op.STOREX):
                     found.effects.append(Effect(cell, EVERYWHERE))
             if item.op is Op.RET:
-                found.answers.append((ALWAYS, unknown(())))
+                found.answers.append((ALWAYS, unknown({})))
     return found
 
 
@@ -178,10 +177,10 @@ class _Walk:
         self.found.failing += where
         self.found.enabled += where
 
-    def _look(self, atoms: Iterable[Atom], where: Iterable[Region], *, control: bool) -> None:
+    def _look(self, atoms: Atoms, where: Cover, *, control: bool) -> None:
         """Note that these atoms are looked at."""
-        for atom in atoms:
-            self.found.reads.setdefault(atom, []).extend(where)
+        for atom, cover in under(atoms, where).items():
+            self.found.reads.setdefault(atom, []).extend(cover)
             if control:
                 self.found.control.add(atom)
 
@@ -206,7 +205,7 @@ class _Walk:
                 bits.append(simple[1] if simple[0] < 0 else simple)
         negative = signed and len(cells) == 64  # the sign is in the highest bit, so it is no set of bits
         if len(bits) < len(contents) or negative:
-            return unknown(atom for content in contents for atom in content.all_atoms)
+            return unknown(together(*(content.all_atoms for content in contents)))
         return self.values.of_bits(bits)
 
     def _store(self, leaf: int, value: Value, point: _Point) -> None:
@@ -267,7 +266,7 @@ class _Walk:
         targets = self._targets(index, ins.imm, point.where)
         if not targets:
             every = range(len(self.cells.of_leaf))
-            return unknown(a for leaf in every for a in self._load(leaf, point).all_atoms | index.all_atoms)
+            return unknown(together(index.all_atoms, *(self._load(leaf, point).all_atoms for leaf in every)))
         value = self._load(targets[-1], point)
         for leaf in reversed(targets[:-1]):
             value = self.values.choose(self._chosen(index, ins.imm, leaf), self._load(leaf, point), value)
@@ -300,8 +299,11 @@ class _Walk:
         then, orelse = ends
         passed = [end.where is way for end, way in zip(ends, ways, strict=True)]
         where = point.where if all(passed) else simplified((*then.where, *orelse.where), MOST_WAYS)
-        both = then.registers.keys() & orelse.registers.keys()
-        registers = {r: self.values.choose(test, then.registers[r], orelse.registers[r]) for r in both}
+        # A register that only one way sets is read later only if that way was gone.
+        registers = {**then.registers, **orelse.registers}
+        for r in then.registers.keys() & orelse.registers.keys():
+            if then.registers[r] is not orelse.registers[r]:
+                registers[r] = self.values.choose(test, then.registers[r], orelse.registers[r])
         changed = then.contents.keys() | orelse.contents.keys()
         contents = {
             cell: self.values.choose(test, self._content(cell, then), self._content(cell, orelse)) for cell in changed
@@ -335,7 +337,7 @@ class _Walk:
 
     def _effect(self, cell: int, where: Region, simple: Simple) -> None:
         if simple[0] not in (-1, cell):
-            self._look([simple], [where], control=False)
+            self._look({simple: ALWAYS}, (where,), control=False)
             self.found.effects.append(Effect(cell, where, source=simple))
             return
         new = self.cells.constant(cell, simple[1]) if simple[0] < 0 else simple[1]

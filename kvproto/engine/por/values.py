@@ -8,10 +8,10 @@ long conjunctions: `zero` and `nonzero` cover the states where the value is 0, o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from kvproto.engine.por.cells import ALWAYS, EVERYWHERE, Atom, Cells, Cover, Region, cross, meet, simplified
+from kvproto.engine.por.cells import ALWAYS, EVERYWHERE, Atom, Cells, Cover, Region, cross, crossed, limited, meet, members, simplified
 from kvproto.engine.program import Op
 from kvproto.engine.rules import BINARY
 
@@ -32,7 +32,18 @@ Cases = tuple[tuple[Region, Simple], ...]
 Bit = int | Atom
 """0, 1, or an atom with a table of zeros and ones."""
 
-NO_ATOMS: frozenset[Atom] = frozenset()
+Atoms = Mapping[Atom, Cover]
+"""What is looked at, and in which states: a condition that is false already makes others not matter."""
+
+NO_ATOMS: Atoms = {}
+
+Judged = tuple[Cover, bool]
+"""Regions with certain states, and whether they contain no others."""
+
+TIGHT = (True, True)
+
+MOST_OCCASIONS = 4
+"""More regions in which an atom matters are taken as one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +58,9 @@ class Value:
     nonzero: Cover
     truth: bool
     """Whether it is certainly 0 or 1."""
-    atoms: frozenset[Atom] = NO_ATOMS
+    tight: tuple[bool, bool] = (False, False)
+    """Whether `zero`, and whether `nonzero`, contain nothing else."""
+    atoms: Atoms = field(default_factory=dict)
     bits: tuple[Bit, ...] | None = None
     """What each bit is, lowest first, if that is known although there are no cases: for sets."""
 
@@ -65,20 +78,43 @@ class Value:
         return simple[1] if simple is not None and simple[0] < 0 else None
 
     @property
-    def all_atoms(self) -> frozenset[Atom]:
+    def all_atoms(self) -> Atoms:
         """Everything that the value depends on."""
-        return self.atoms | {simple for _, simple in self.cases or () if simple[0] >= 0}
+        if self.cases is None:
+            return self.atoms
+        return together(self.atoms, *({simple: (region,)} for region, simple in self.cases if simple[0] >= 0))
 
 
 def constant(number: int) -> Value:
     """A number known beforehand."""
     zero, nonzero = ((), ALWAYS) if number else (ALWAYS, ())
-    return Value(((EVERYWHERE, (-1, number)),), zero, nonzero, truth=number in (0, 1))
+    return Value(((EVERYWHERE, (-1, number)),), zero, nonzero, number in (0, 1), TIGHT)
 
 
-def unknown(atoms: Iterable[Atom], *, truth: bool = False) -> Value:
+def unknown(atoms: Atoms, *, truth: bool = False) -> Value:
     """Something that depends on these atoms."""
-    return Value(None, ALWAYS, ALWAYS, truth=truth, atoms=frozenset(atoms))
+    return Value(None, ALWAYS, ALWAYS, truth=truth, atoms=atoms)
+
+
+def together(*parts: Atoms) -> Atoms:
+    """All of these."""
+    some = [part for part in parts if part]
+    if len(some) <= 1:
+        return some[0] if some else NO_ATOMS
+    result: dict[Atom, Cover] = {}
+    for part in some:
+        for atom, cover in part.items():
+            mine = result.get(atom)
+            result[atom] = cover if mine is None else simplified((*mine, *cover), MOST_OCCASIONS)
+    return result
+
+
+def under(atoms: Atoms, cover: Cover) -> Atoms:
+    """These, as far as they matter in the states of a cover."""
+    if cover == ALWAYS:
+        return atoms
+    limited = ((atom, cross(mine, cover, MOST_OCCASIONS)) for atom, mine in atoms.items())
+    return {atom: cover for atom, cover in limited if cover}
 
 
 class Values:
@@ -101,14 +137,14 @@ class Values:
             return constant(table)
         found = self._made.get(simple)
         if found is None:
-            numbers = self.cells.tables[table]
-            zero = self.cells.where(table, lambda number: number == 0)
+            numbers = [self.cells.tables[table][at] for at in members(self.cells.values(cell))]
+            zero = self.cells.where(table, lambda number: number == 0) & self.cells.values(cell)
             nonzero = self.cells.values(cell) & ~zero
             if len(set(numbers)) == 1:
                 found = constant(numbers[0])
             else:
                 covers = ({cell: zero},) if zero else (), ({cell: nonzero},) if zero else ALWAYS
-                found = Value(((EVERYWHERE, simple),), *covers, truth=set(numbers) <= {0, 1})
+                found = Value(((EVERYWHERE, simple),), *covers, set(numbers) <= {0, 1}, TIGHT)
             self._made[simple] = found
         return found
 
@@ -117,15 +153,15 @@ class Values:
         fixed = [bit for bit in bits if isinstance(bit, int)]
         if len(fixed) == len(bits):
             return constant(sum(bit << at for at, bit in enumerate(fixed)))
-        zero, nonzero = self._equal_bits(bits, 0)
-        atoms = frozenset(bit for bit in bits if not isinstance(bit, int))
-        return Value(None, zero, nonzero, truth=len(bits) == 1, atoms=atoms, bits=tuple(bits))
+        zero, nonzero, tight = self._equal_bits(bits, 0)
+        atoms = {bit: ALWAYS for bit in bits if not isinstance(bit, int)}
+        return Value(None, zero, nonzero, len(bits) == 1, tight, atoms, tuple(bits))
 
     def of_bit(self, bit: Bit) -> Value:
         """A single bit as a number."""
         return constant(bit) if isinstance(bit, int) else self.of_simple(bit)
 
-    def of_cases(self, cases: Iterable[tuple[Region, Simple]], atoms: frozenset[Atom]) -> Value:
+    def of_cases(self, cases: Iterable[tuple[Region, Simple]], atoms: Atoms) -> Value:
         """A value by cases; equal ones are joined."""
         grouped: dict[Simple, list[Region]] = {}
         for region, simple in cases:
@@ -133,7 +169,7 @@ class Values:
         joined = [(r, s) for s, regions in grouped.items() for r in simplified(regions, MOST_CASES)]
         truth = all(self.of_simple(simple).truth for simple in grouped)
         if len(joined) > MOST_CASES:
-            return unknown(atoms | {s for s in grouped if s[0] >= 0}, truth=truth)
+            return unknown(together(atoms, *({s: (r,)} for r, s in joined if s[0] >= 0)), truth=truth)
         parts = [(region, self.of_simple(simple)) for region, simple in joined]
         zero, nonzero = (
             simplified([b for r, v in parts for p in pick(v) if (b := meet(r, p)) is not None], MOST_REGIONS)
@@ -153,18 +189,18 @@ class Values:
         if table is not None:
             return self.of_simple(table)
         sides = ((test.nonzero, then), (test.zero, orelse))
-        atoms = test.all_atoms | then.atoms | orelse.atoms
+        atoms = together(test.all_atoms, *(under(value.atoms, cover) for cover, value in sides))
         if then.cases is None or orelse.cases is None:
-            found = unknown(then.all_atoms | orelse.all_atoms | atoms)
+            found = unknown(together(atoms, *(under(value.all_atoms, cover) for cover, value in sides)))
         else:
             parts = [(part, case) for cover, value in sides for part in cover for case in value.cases or ()]
-            cases = [(both, s) for part, (r, s) in parts if (both := meet(part, r)) is not None]
+            cases = [(m, s) for part, (r, s) in parts if (m := meet(part, r)) is not None]
             found = self.of_cases(cases, atoms)
         zero, nonzero = (
-            simplified([r for c, v in sides for r in cross(c, pick(v), MOST_REGIONS)], MOST_REGIONS)
-            for pick in (lambda value: value.zero, lambda value: value.nonzero)
+            either(*(both(part, truth) for part, truth in zip((_true(test), _false(test)), ways, strict=True)))
+            for ways in ((_false(then), _false(orelse)), (_true(then), _true(orelse)))
         )
-        return replace(found, zero=zero, nonzero=nonzero, truth=then.truth and orelse.truth)
+        return _judged(found, zero, nonzero, truth=then.truth and orelse.truth)
 
     def _one_table(self, test: Simple | None, then: Simple | None, orelse: Simple | None) -> Simple | None:
         """A choice between tables over the cell that the test looks at."""
@@ -194,16 +230,16 @@ class Values:
             result = unknown(a.atoms, truth=op in TRUTHS)
         else:
             result = self.of_cases(((r, self._applied(op, s, (-1, 0), imm)) for r, s in a.cases), a.atoms)
-        return replace(result, zero=a.nonzero, nonzero=a.zero) if op is Op.NOT else result
+        return _judged(result, _true(a), _false(a), truth=True) if op is Op.NOT else result
 
     def _binary(self, op: Op, a: Value, b: Value) -> Value:
         if a.simple is not None and b.simple is not None and _one_cell(a.simple, b.simple):
             return self.of_simple(self._applied(op, a.simple, b.simple, 0))
-        nothing = unknown(a.all_atoms | b.all_atoms, truth=op in TRUTHS)
+        nothing = unknown(together(a.all_atoms, b.all_atoms), truth=op in TRUTHS)
         if a.cases is None or b.cases is None:
             return nothing
         cases: list[tuple[Region, Simple]] = []
-        atoms = set(a.atoms | b.atoms)
+        looked: dict[Simple, list[Region]] = {}
         pairs = ((meet(r, q), x, y) for r, x in a.cases for q, y in b.cases)
         for both, x, y in pairs:
             if both is None:
@@ -211,9 +247,12 @@ class Values:
             split = self._split(op, x, y)
             if len(cases) + len(split) > 4 * MOST_CASES:
                 return nothing
-            atoms.update(s for s in (x, y) if any(s[0] in region for region, _ in split))
+            for s in (x, y):
+                if any(s[0] in region for region, _ in split):
+                    looked.setdefault(s, []).append(both)
             cases += [(region, s) for part, s in split if (region := meet(both, part)) is not None]
-        return self.of_cases(cases, frozenset(atoms))
+        splits = {atom: simplified(regions, MOST_OCCASIONS) for atom, regions in looked.items()}
+        return self.of_cases(cases, together(a.atoms, b.atoms, splits))
 
     def _split(self, op: Op, x: Simple, y: Simple) -> list[tuple[Region, Simple]]:
         """The operation on two simple values; by cases of one of them where they look at different cells."""
@@ -243,12 +282,16 @@ class Values:
             return None
         if a.simple is not None and b.simple is not None and _one_cell(a.simple, b.simple):
             return None
-        both, either = (lambda x, y: cross(x, y, MOST_REGIONS)), (lambda x, y: simplified((*x, *y), MOST_REGIONS))
-        zero, nonzero = (either, both) if op is Op.BAND else (both, either)
-        falses, trues = zero(a.zero, b.zero), nonzero(a.nonzero, b.nonzero)
-        cases = (*((region, (-1, 0)) for region in falses), *((region, (-1, 1)) for region in trues))
+        if op is Op.BAND:
+            zero, nonzero = either(_false(a), _false(b)), both(_true(a), _true(b))
+        else:
+            zero, nonzero = both(_false(a), _false(b)), either(_true(a), _true(b))
+        cases = (*((region, (-1, 0)) for region in zero[0]), *((region, (-1, 1)) for region in nonzero[0]))
         few = cases if len(cases) <= MOST_CASES else None
-        return Value(few, falses, trues, truth=True, atoms=a.all_atoms | b.all_atoms)
+        # As if `b`, which comes first in what lowering writes, were looked at first, and `a` only if that decides.
+        second = under(a.all_atoms, b.nonzero if op is Op.BAND else b.zero)
+        found = unknown(together(b.all_atoms, second))
+        return _judged(replace(found, cases=few), zero, nonzero, truth=True)
 
     def _bits_of(self, value: Value) -> tuple[Bit, ...] | None:
         """The bits of a number that is not negative; None where they are not known one by one."""
@@ -294,21 +337,46 @@ class Values:
             return self.of_bits((*[0] * (imm.bit_length() - 1), *a.bits))
         if op not in (Op.EQI, Op.NOT):
             return None
-        same, other = self._equal_bits(a.bits, imm if op is Op.EQI else 0)
-        return Value(None, other, same, truth=True, atoms=a.atoms)
+        same, other, (tight, certain) = self._equal_bits(a.bits, imm if op is Op.EQI else 0)
+        return Value(None, other, same, True, (certain, tight), a.atoms)
 
-    def _equal_bits(self, bits: Sequence[Bit], number: int) -> tuple[Cover, Cover]:
-        """Where the bits are those of a number, and where not."""
+    def _equal_bits(self, bits: Sequence[Bit], number: int) -> tuple[Cover, Cover, tuple[bool, bool]]:
+        """Where the bits are those of a number, and where not; and whether that is all there is in these covers."""
         if number < 0 or number >> len(bits):
-            return (), ALWAYS
-        same: Cover = ALWAYS
-        other: list[Region] = []
+            return (), ALWAYS, TIGHT
+        same: Judged = ALWAYS, True
+        other: Judged = (), True
         for at, bit in enumerate(bits):
             value = self.of_bit(bit)
-            wanted, unwanted = (value.nonzero, value.zero) if number >> at & 1 else (value.zero, value.nonzero)
-            same = cross(same, wanted, MOST_REGIONS)
-            other += unwanted
-        return same, simplified(other, MOST_REGIONS)
+            ways = (_true(value), _false(value)) if number >> at & 1 else (_false(value), _true(value))
+            same, other = both(same, ways[0]), either(other, ways[1])
+        return same[0], other[0], (same[1], other[1])
+
+
+def both(one: Judged, two: Judged) -> Judged:
+    """The states in both covers."""
+    cover, same = crossed(one[0], two[0], MOST_REGIONS)
+    return cover, same and one[1] and two[1]
+
+
+def either(one: Judged, two: Judged) -> Judged:
+    """The states in one of two covers."""
+    cover, same = limited((*one[0], *two[0]), MOST_REGIONS)
+    return cover, same and one[1] and two[1]
+
+
+def _true(value: Value) -> Judged:
+    return value.nonzero, value.tight[1]
+
+
+def _false(value: Value) -> Judged:
+    return value.zero, value.tight[0]
+
+
+def _judged(value: Value, zero: Judged, nonzero: Judged, *, truth: bool) -> Value:
+    """The value with better knowledge of where it is 0."""
+    tight = zero[1], nonzero[1]
+    return replace(value, zero=zero[0], nonzero=nonzero[0], truth=truth, tight=tight)
 
 
 def _one_cell(x: Simple, y: Simple) -> bool:

@@ -3,7 +3,7 @@
 The answer is always the given state with its elements renamed, whatever happens below; so a search of representatives
 is sound even where this file decides badly.  That renamed states get the same answer is what makes it worth the while.
 
-Elements of a keyed sort (see `plan`) are put in the order of their keys.  For the others:
+Elements of a keyed sort (see `tables`) are put in the order of their keys.  For the others:
 
 1. *Refinement.*  Every element gets a colour, a 64-bit number, from what single leaves say about it.  What leaves say
    about several elements at once (`flying[r]` has p) mixes the colours of these elements into one another; repeated
@@ -11,8 +11,9 @@ Elements of a keyed sort (see `plan`) are put in the order of their keys.  For t
 2. *Twins.*  Elements of equal colour whose exchange leaves the state as it is need no order.
 3. *Trial.*  Otherwise one of a set of equals is given a colour of its own, in all ways, and each is refined further
    until nothing is left to decide; the smallest of the states that come out is taken.  Two ways that come out alike
-   show a symmetry of the state, so that nothing else behind the second one needs to be tried.  After `MAX_TRIALS`
-   states the smallest so far is taken: still a renamed state, but perhaps not that of all renamed states.
+   show a symmetry of the state: nothing else behind the second one needs to be tried, and of elements that such
+   symmetries exchange one is enough (on the way to the first state, whose choices all of them leave alone).  After
+   `MAX_TRIALS` states the smallest so far is taken: still a renamed state, but perhaps not that of all renamed states.
 
 Colours are hashes: with a probability of about 2^-64 a pair two different elements look alike, which costs time in
 step 3 and nothing else, except for sorts whose leaves are all about single elements, where step 2 takes the colours'
@@ -24,9 +25,10 @@ canon.h does the same in C, number for number: change both, and the tests that c
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from kvproto.engine.symmetry.plan import MAX_TRIALS, Group, Kind, Moved, Plan
+from kvproto.engine.symmetry.tables import MAX_TRIALS, Group, Kind, Moved, Plan
 
 WORD: Final = (1 << 64) - 1
 GOLD: Final = 0x9E3779B97F4A7C15
@@ -118,7 +120,7 @@ class _Keyed:
     def __init__(self, group: Group, places: Sequence[tuple[int, int]]) -> None:
         self._still = list(range(group.sort.size))
         self._columns = [
-            (column.shift, places[column.leaves[0]][1], [places[leaf][0] for leaf in column.leaves])
+            (column.shift, (1 << column.bits) - 1, [64 * word + shift for word, shift in column.places])
             for column in group.columns
         ]
         self._mentions = [(*places[m.leaf], m.kind == Kind.SET, m.offset, 1 << m.shift) for m in group.mentions]
@@ -189,16 +191,19 @@ class _Ordering:
         self._colours = [mix(colour & WORD) for colour in self._colours]
         self._twin = list(range(canonical.plan.elements))
         self._trials = 0
-        self._tried: list[tuple[int, tuple[int, ...]]] = []
-        """The first state that came out, and the smallest, with the choices that led there."""
+        self._tried: list[_Outcome] = []
+        """The first state that came out, and the smallest."""
+        self._orbit: list[int] = []
+        """For each element one that twins and symmetries found so far exchange with it, or itself."""
 
     def best(self) -> int:
         """The smallest state that comes out."""
         colours = self._refined(self._colours)
         for group in self._groups:
             self._find_twins(group, self._order(group, colours), colours)
+        self._orbit = list(self._twin)
         self._try(colours, ())
-        return min(self._tried)[0]
+        return min(outcome.state for outcome in self._tried)
 
     def _order(self, group: Group, colours: Sequence[int]) -> list[int]:
         return sorted(range(group.base, group.base + group.sort.size), key=lambda e: colours[e])
@@ -260,11 +265,12 @@ class _Ordering:
         undecided = self._undecided(colours)
         if not undecided:
             return self._arrived(colours, chosen)
-        seen = set()
+        alike = self._twin.__getitem__ if self._tried else self._root
+        explored: list[int] = []
         for element in undecided:
-            if self._twin[element] in seen:
+            if alike(element) in map(alike, explored):
                 continue
-            seen.add(self._twin[element])
+            explored.append(element)
             after = list(colours)
             after[element] = mix((after[element] + CHOSEN) & WORD)
             keep = self._try(self._refined(after), (*chosen, element))
@@ -287,18 +293,40 @@ class _Ordering:
 
     def _arrived(self, colours: Sequence[int], chosen: tuple[int, ...]) -> int:
         """Note the state that comes out; what is known to be equivalent is left out by going back."""
-        positions = list(self._still)
+        positions, order = list(self._still), list[int]()
         for group in self._groups:
-            for at, element in enumerate(self._order(group, colours)):
+            mine = self._order(group, colours)
+            order += mine
+            for at, element in enumerate(mine):
                 positions[element] = at
-        state = self._canonical.renamed(self._packed, self._raw, positions)
+        outcome = _Outcome(self._canonical.renamed(self._packed, self._raw, positions), chosen, order)
         self._trials += 1
         if not self._tried:
-            self._tried = [(state, chosen), (state, chosen)]
+            self._tried = [outcome, outcome]
             return len(chosen)
-        for known, way in self._tried:
-            if state == known:
-                return next(at for at, (a, b) in enumerate(zip(way, chosen, strict=False)) if a != b)
-        if state < self._tried[1][0]:
-            self._tried[1] = (state, chosen)
+        for known in self._tried:
+            if outcome.state == known.state:
+                self._exchanged(known.order, order)
+                return next(at for at, (a, b) in enumerate(zip(known.chosen, chosen, strict=False)) if a != b)
+        if outcome.state < self._tried[1].state:
+            self._tried[1] = outcome
         return -1 if self._trials >= MAX_TRIALS else len(chosen)
+
+    def _exchanged(self, one: Sequence[int], other: Sequence[int]) -> None:
+        """Note a symmetry of the state: two orders of the elements in which it looks alike."""
+        for a, b in zip(one, other, strict=True):
+            self._orbit[self._root(a)] = self._root(b)
+
+    def _root(self, element: int) -> int:
+        while self._orbit[element] != element:
+            element = self._orbit[element]
+        return element
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """A state that came out, the choices that led there, and the order of the elements."""
+
+    state: int
+    chosen: tuple[int, ...]
+    order: list[int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from kvproto.engine.layout import Layout
-from kvproto.engine.symmetry.plan import Group, Kind, Plan, plan
+from kvproto.engine.symmetry.tables import Group, Kind, Plan, plan
 from kvproto.ir.nodes import System
 from kvproto.ir.types import SortT, label, show_path, show_value
 from kvproto.passes.symmetry import Asymmetry, init_loc

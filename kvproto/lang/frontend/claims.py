@@ -104,10 +104,13 @@ def _group(mark: FairnessMark, known: dict[Callable[..., Any], Action]) -> Fairn
                 (loc, line),
             )
     members = [known[fn] for fn in mark.actions]
+    per: list[str] = []
     for name in mark.per:
         for action in members:
             words = [p.name for p in action.params]
-            if name not in words:
+            parts = [word for word in words if word == name or word.startswith((f"{name}.", f"{name}["))]
+            per += [part for part in parts if part not in per]
+            if not parts:
                 _refuse(
                     "KV154",
                     f"{action.name} has no parameter {name!r}{did_you_mean(name, words)}",
@@ -115,7 +118,7 @@ def _group(mark: FairnessMark, known: dict[Callable[..., Any], Action]) -> Fairn
                     f"its parameters are: {', '.join(words)}" if words else "it has none: leave `per` out",
                     (loc, line),
                 )
-    return Fairness(mark.kind, tuple(a.name for a in members), mark.per, loc)
+    return Fairness(mark.kind, tuple(a.name for a in members), tuple(per), loc)
 
 
 def _refuse(code: str, message: str, reason: str, cure: str, place: tuple[Loc, str]) -> NoReturn:

@@ -11,7 +11,7 @@ stay as they are and are in no table.
 Sorts differ in how hard it is to put their elements in order.  If every leaf that is about the sort is about one
 element at a time (`phase[r]`, or `owner[p]` with pages that are not symmetric), then the elements' *keys*, all that a
 state says about each of them, tell them apart as far as that is possible: elements with equal keys can be exchanged
-and nothing changes.  Where keys fit 64 bits they are plain bit fields (`Group.columns`, `Group.mentions`).  All other
+and nothing changes.  Keys are bit fields (`Group.columns`, `Group.mentions`) of at most `KEY_BITS` bits.  All other
 sorts are ordered by the refinement of `canonical`.
 """
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from kvproto.engine.layout import Layout
@@ -27,8 +27,8 @@ from kvproto.engine.program import Leaf
 from kvproto.engine.symmetry.renaming import index_types, slot_of
 from kvproto.ir.types import LeafT, OptT, Path, RecordT, SetT, SortT, Type, leaf_count, leaves
 
-KEY_BITS = 64
-"""A key is one machine word."""
+KEY_BITS = 1024
+"""Longer keys are hashed, as the colours of `canonical`."""
 
 MAX_TRIALS = 512
 """States that are tried at most to put the elements of one state in order; see `canonical`."""
@@ -81,9 +81,13 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A field with one value for each element of a sort: its leaves by position, and where it lies in the key."""
+    """Bits of the state with one value for each element of a sort: where they are, as (word, shift), and in the key.
 
-    leaves: tuple[int, ...]
+    Neither straddles a word of 64 bits.
+    """
+
+    places: tuple[tuple[int, int], ...]
+    bits: int
     shift: int
 
 
@@ -139,7 +143,7 @@ class Plan:
         for g in self.groups:
             numbers += [g.base, g.sort.size, int(g.single), int(g.keyed), len(g.columns), len(g.mentions)]
             for column in g.columns:
-                numbers += [column.shift, *column.leaves]
+                numbers += [column.shift, column.bits, *(number for place in column.places for number in place)]
             for mention in g.mentions:
                 numbers += [mention.leaf, mention.kind, mention.offset, mention.shift]
         return array("Q", numbers)
@@ -159,7 +163,7 @@ class _Leaves:
     def __init__(self, state: RecordT, layout: Layout, sorts: Sequence[SortT]) -> None:
         self.state = state
         self.number = {path: at for at, path in enumerate(layout.paths)}
-        self.bits = [leaf.bits for leaf in layout.leaves]
+        self.leaves = layout.leaves
         mentioned = {k.name for path, kind in leaves(state) for k in _sorts_at(path, kind, state)}
         self.base: dict[str, int] = {}
         self.sorts: dict[str, SortT] = {}
@@ -234,23 +238,47 @@ class _Leaves:
         """How the elements of a sort are told apart."""
         mine = [m for m in self.moved if sort in self.sorts_of(m)]
         single = all(len(m.steps) + (m.kind != Kind.PLAIN) == 1 for m in mine)
-        columns: list[Column] = []
-        mentions: list[Mention] = []
-        shift = 0
-        if single:
-            for shape in dict.fromkeys(m.shape for m in mine if m.kind == Kind.PLAIN):
-                row = sorted((m.steps[0].element, m.leaf) for m in mine if m.shape == shape and m.kind == Kind.PLAIN)
-                columns.append(Column(tuple(leaf for _, leaf in row), shift))
-                shift += self.bits[row[0][1]]
-            for m in mine:
-                if m.kind != Kind.PLAIN:
-                    mentions.append(Mention(m.leaf, m.kind, m.offset, shift))
-                    shift += 1
         plain = all(m.length < 0 and not any(s.power for s in m.steps) for m in mine)
-        complete = all(len(column.leaves) == sort.size for column in columns)
-        if single and plain and complete and shift <= KEY_BITS:
-            return Group(sort, self.base[sort.name], True, True, tuple(columns), tuple(mentions))
+        columns = self._columns([m for m in mine if m.kind == Kind.PLAIN]) if single else []
+        if single and plain and all(len(column.places) == sort.size for column in columns):
+            placed, shift = _in_key(columns)
+            mentions = [m for m in mine if m.kind != Kind.PLAIN]
+            if shift + len(mentions) <= KEY_BITS:
+                bits = tuple(Mention(m.leaf, m.kind, m.offset, at) for at, m in enumerate(mentions, shift))
+                return Group(sort, self.base[sort.name], True, True, placed, bits)
         return Group(sort, self.base[sort.name], single, False, (), ())
+
+    def _columns(self, mine: Sequence[Moved]) -> list[Column]:
+        """The leaves of single elements, those that lie side by side for every element taken together."""
+        columns: list[Column] = []
+        for shape in dict.fromkeys(m.shape for m in mine):
+            row = [
+                self.leaves[leaf] for _, leaf in sorted((m.steps[0].element, m.leaf) for m in mine if m.shape == shape)
+            ]
+            column = Column(tuple((x.word, x.shift) for x in row), row[0].bits, 0)
+            joined = _joined(columns[-1], column) if columns else None
+            if joined is not None:
+                columns[-1] = joined
+            else:
+                columns.append(column)
+        return columns
+
+
+def _joined(left: Column, right: Column) -> Column | None:
+    """Both in one, if for every element the right one begins where the left one ends."""
+    ends = tuple((word, shift + left.bits) for word, shift in left.places)
+    return Column(left.places, left.bits + right.bits, 0) if ends == right.places else None
+
+
+def _in_key(columns: Sequence[Column]) -> tuple[tuple[Column, ...], int]:
+    """The columns with their places in the key, and the number of bits that they take."""
+    placed, shift = [], 0
+    for column in columns:
+        if shift % 64 + column.bits > 64:
+            shift += 64 - shift % 64
+        placed.append(replace(column, shift=shift))
+        shift += column.bits
+    return tuple(placed), shift
 
 
 def _inside(kind: Type, part: object) -> Type:

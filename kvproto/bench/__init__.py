@@ -1,0 +1,1 @@
+"""Measuring kvproto against SPIN in one run: the benchmark protocol, start-up, the first counterexample."""
