@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from kvproto.diagnostics import KvError
 from kvproto.engine.evaluate import Machine, State
+from kvproto.engine.initial import initial
+from kvproto.engine.layout import Layout
 from kvproto.engine.model_errors import listed, model_error
-from kvproto.engine.starting import InitFault, called, run_init, starts
+from kvproto.engine.starting import called
 from kvproto.ir.nodes import System
 
 
@@ -16,39 +18,35 @@ from kvproto.ir.nodes import System
 class Beginning:
     """Where runs start.
 
-    `states` are distinct and in order.  `failed` are assertions that failed in an init function, with what it had made
+    `states` are packed, distinct and in order.  `failed` are assertions that failed in an init function, with what it had made
     by then; such a start gives no state.  `stopped` says why there are not all of them ("" if there are).
     """
 
-    states: tuple[State, ...]
+    states: tuple[int, ...]
     failed: dict[str, State]
     stopped: str = ""
 
 
-def beginning(system: System, late: Callable[[], bool]) -> Beginning:
+def beginning(system: System, folded: System, layout: Layout, late: Callable[[], bool]) -> Beginning:
     """All initial states, or those found until it was too `late`.
 
     Raises KvError KV151 where there are none, KV2nn where an init function goes wrong.
     """
-    machine, found, failed = Machine(system), dict[State, None](), dict[str, State]()
+    failed = dict[str, State]()
     if not system.inits:
-        return Beginning((machine.zero(),), failed)
-    stopped = ""
-    for init, args in starts(system):
+        return Beginning((layout.pack(Machine(system).zero()),), failed)
+    found, stopped = dict[int, None](), ""
+    for init, args, made in initial(system, folded, layout):
         if late():
             stopped = "time limit"
             break
-        try:
-            state = run_init(machine, init, args)
-        except InitFault as problem:
-            fault = problem.fault
-            if not fault.claim:
-                run = [called(init.name, init.params, args)]
-                raise model_error(system, fault, f"reached by: {listed(run)}") from None
-            failed.setdefault(fault.claim, problem.state)
-            continue
-        if state is not None:
-            found[state] = None
+        if isinstance(made, int):
+            found[made] = None
+        elif made.fault.claim:
+            failed.setdefault(made.fault.claim, made.state)
+        else:
+            run = [called(init.name, init.params, args)]
+            raise model_error(system, made.fault, f"reached by: {listed(run)}")
     if not found and not failed and not stopped:
         raise KvError(
             "KV151",

@@ -300,6 +300,8 @@ def resume(path: Path, who: str, explorer: Resumable, roots: int) -> Resumed:
     Raises KvError KV025 where the file is no journal of this search, or holds nothing.
     """
     try:
+        if "\0" in str(path):
+            raise FileNotFoundError
         if path.exists() and not path.is_file():
             raise _unfit(path, _no_file(path), "nothing can be resumed from it")
         with path.open("rb") as file:
@@ -374,7 +376,7 @@ def _replay(path: Path, file: BinaryIO, marks: list[int], explorer: Resumable, r
             file.seek(mark)
             record = _read(file)
             skip = 0 if record is None else explorer.states() - record.first
-            if record is None or skip < 0 or (skip > 0 and record.first >= roots):
+            if record is None or skip < 0 or (skip > 0 and explorer.states() > roots):
                 raise ValueError("a record is missing")
             if not explorer.load(record.parents[skip:], record.actions[skip:]):
                 raise KvError(

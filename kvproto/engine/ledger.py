@@ -5,9 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Hashable, Iterable
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kvproto.engine.explorer import Edges, FaultHit
+
+if TYPE_CHECKING:
+    from kvproto.engine.por import Chooser
 
 S = TypeVar("S", bound=Hashable)
 
@@ -19,7 +22,14 @@ class Ledger(ABC, Generic[S]):
     (`_expand`), answers probes and predicates (`_asks`, `_tests`) and knows whether there is room (`_room`).
     """
 
-    def __init__(self, claims: int, instances: int, probes: int = 0, canonical: Callable[[S], S] | None = None) -> None:
+    def __init__(
+        self,
+        claims: int,
+        instances: int,
+        probes: int = 0,
+        canonical: Callable[[S], S] | None = None,
+        chooser: Chooser | None = None,
+    ) -> None:
         self._numbers: dict[S, int] = {}
         self._order: list[S] = []
         self._parents = array("i")
@@ -36,6 +46,9 @@ class Ledger(ABC, Generic[S]):
         self._listener: Edges | None = None
         self._canonical = canonical
         self._outside = 0
+        self._chooser = chooser
+        self._events: list[tuple[int, S | None, int]] | None = None
+        """What the state under expansion leads to, while it is collected: action, successor or None, fault."""
 
     @abstractmethod
     def _held(self, packed: int) -> S:
@@ -91,7 +104,10 @@ class Ledger(ABC, Generic[S]):
             state = self._order[number]
             if self._inside(number, state):
                 self._depth = self._level
-                self._expand(number, state)
+                if self._chooser is None:
+                    self._expand(number, state)
+                else:
+                    self._expand_enough(number, state, self._chooser)
             else:
                 self._outside += 1
             self._expanded = number + 1
@@ -99,6 +115,25 @@ class Ledger(ABC, Generic[S]):
             self._level += 1
             self._level_begin, self._level_end = self._expanded, len(self._order)
         return enough
+
+    def _expand_enough(self, number: int, state: S, chooser: Chooser) -> None:
+        """Take only the actions that stand for all, unless that would put the others off forever."""
+        self._events = events = []
+        self._expand(number, state)
+        self._events = None
+        if len(events) > 1:
+            if chooser.level != self._level:
+                found = (*self._violation, *self._witness)
+                chooser.begin_level(self._level, [s is not None and s < self._level_end for s in found])
+            chosen = set(chooser.choose(self.packed(number), [action for action, _, _ in events]))
+            taken = [event for event in events if event[0] in chosen]
+            if any(s is not None and self._numbers.get(s, number + 1) > number for _, s, _ in taken):
+                events = taken
+        for action, successor, fault in events:
+            if successor is None:
+                self._hit(fault, number, action)
+            else:
+                self._settle(successor, number, action)
 
     # --- what a tier reports --------------------------------------------------------------------------
 
@@ -111,6 +146,12 @@ class Ledger(ABC, Generic[S]):
                 self._listener.actions.append(action)
                 self._listener.targets.append(number)
             return
+        if self._events is not None:
+            self._events.append((action, state, -1))
+        else:
+            self._settle(state, parent, action)
+
+    def _settle(self, state: S, parent: int, action: int) -> None:
         self._transitions += 1
         self._fired[action] += 1
         if state not in self._numbers:
@@ -133,6 +174,9 @@ class Ledger(ABC, Generic[S]):
 
     def _hit(self, fault: int, state: int, action: int) -> None:
         """A fault; the first of each number counts."""
+        if self._events is not None and action >= 0:
+            self._events.append((action, None, fault))
+            return
         self._faults.setdefault(fault, FaultHit(fault, state, action))
 
     def _dead(self, number: int) -> None:

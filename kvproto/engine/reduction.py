@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kvproto.engine.evaluate import Args, State
-from kvproto.engine.layout import Layout, plan
+from kvproto.engine.layout import Layout
 from kvproto.engine.outcome import Options
 from kvproto.ir.nodes import LIVENESS, Action, Claim, System
 from kvproto.passes.symmetry import Asymmetry, strict, symmetries
@@ -35,9 +35,14 @@ NO_SYMMETRY = Symmetry()
 
 
 def choose_symmetry(
-    system: System, folded: System, claims: Sequence[Claim], options: Options, initial: Sequence[State]
+    system: System,
+    folded: System,
+    layout: Layout,
+    claims: Sequence[Claim],
+    options: Options,
+    initial: Sequence[int],
 ) -> Symmetry:
-    """The sorts whose elements a search of these claims need not tell apart."""
+    """The sorts whose elements a search of these claims need not tell apart; `initial` states are packed."""
     if options.symmetry is False or (options.symmetry is None and options.por):
         return NO_SYMMETRY
     if any(claim.kind in LIVENESS for claim in claims):
@@ -48,8 +53,7 @@ def choose_symmetry(
     from kvproto.engine.symmetry import Canonical, closed
     from kvproto.engine.symmetry import plan as tables
 
-    layout: Layout = plan(system.state)
-    kept, more = closed(system, layout, sorts, [layout.pack(state) for state in initial])
+    kept, more = closed(system, layout, sorts, initial)
     canonical = Canonical(tables(system.state, layout, kept)) if kept else None
     if canonical is not None and not canonical.plan.groups:
         canonical = None  # the state mentions none of them
@@ -80,7 +84,7 @@ class Runs:
     lowered: Lowered
     explorer: Explorer
     symmetry: Symmetry
-    initial: Sequence[State]
+    initial: Sequence[int]
 
     def to(self, state: int, failing: int = -1) -> tuple[State, tuple[tuple[Action, Args], ...]]:
         """A shortest run to a state; with `failing`, that action instance comes last and fails an assertion."""
@@ -112,12 +116,11 @@ class Runs:
     ) -> tuple[State, tuple[tuple[Action, Args], ...]]:
         from kvproto.engine.symmetry import canonical_path, concretize
 
-        canonical, pack = self.symmetry.canonical, self.lowered.layout.pack
+        canonical = self.symmetry.canonical
         assert canonical is not None
         first = self.explorer.packed(start)
         representatives = canonical_path(self.system, self.lowered, canonical, first, path)
-        initial = [pack(state) for state in self.initial]
-        run = concretize(self.system, self.lowered, canonical, representatives, initial, failing)
+        run = concretize(self.system, self.lowered, canonical, representatives, self.initial, failing)
         return run.init, run.steps
 
     def _instance(self, number: int) -> tuple[Action, Args]:

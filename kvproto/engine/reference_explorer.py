@@ -14,6 +14,7 @@ from kvproto.engine.lower import Lowered
 from kvproto.ir.nodes import Claim, System
 
 if TYPE_CHECKING:
+    from kvproto.engine.por import Chooser
     from kvproto.engine.symmetry import Canonical
 
 BYTES_PER_LEAF = 16
@@ -32,6 +33,7 @@ class ReferenceExplorer(Ledger[State]):
         *,
         memory_limit: int | None = None,
         canonical: Canonical | None = None,
+        chooser: Chooser | None = None,
     ) -> None:
         layout = lowered.layout
 
@@ -39,9 +41,8 @@ class ReferenceExplorer(Ledger[State]):
             assert canonical is not None
             return layout.unpack(canonical.of(layout.pack(state)))
 
-        super().__init__(
-            len(lowered.invariants), len(lowered.instances), len(lowered.probes), representative if canonical else None
-        )
+        counts = len(lowered.invariants), len(lowered.instances), len(lowered.probes)
+        super().__init__(*counts, representative if canonical else None, chooser)
         self._system = system
         self._machine = Machine(system)
         self._lowered = lowered

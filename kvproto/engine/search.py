@@ -11,6 +11,7 @@ from kvproto.diagnostics import KvError, did_you_mean
 from kvproto.engine import coverage
 from kvproto.engine.beginning import Beginning, beginning
 from kvproto.engine.interrupt import polite_interrupt
+from kvproto.engine.layout import plan
 from kvproto.engine.lower import Lowered, lower
 from kvproto.engine.model_errors import ModelErrors
 from kvproto.engine.outcome import Counterexample, Finding, Options, Progress, Result
@@ -61,9 +62,10 @@ def search(
     claims = select(system, chosen.properties)
     began = time.monotonic()
     limit = chosen.time_limit
-    start = beginning(system, lambda: limit is not None and time.monotonic() - began >= limit)
     folded = run_passes(system)
-    symmetry = choose_symmetry(system, folded, claims, chosen, start.states)
+    layout = plan(system.state)
+    start = beginning(system, folded, layout, lambda: limit is not None and time.monotonic() - began >= limit)
+    symmetry = choose_symmetry(system, folded, layout, claims, chosen, start.states)
     searched = reduced(folded, symmetry)
     judged = tuple(searched.claim(claim.name) for claim in claims)
     probes = Probes(judged, searched, chosen.coverage)
@@ -164,7 +166,7 @@ class _Run:
     def explore(self) -> None:
         """Advance until nothing is left or a limit is met."""
         try:
-            self.explorer.start(self.lowered.layout.pack(state) for state in self.plan.start.states)
+            self.explorer.start(self.plan.start.states)
         except MemoryError as problem:
             raise no_room(self.options) from problem
         self._raise_errors()

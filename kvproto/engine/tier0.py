@@ -18,6 +18,9 @@ from kvproto.engine.program import Block, Branch, Ins, Op, Program
 from kvproto.engine.rules import PURE, registers_read, validate
 
 if TYPE_CHECKING:
+    from kvproto.engine.por import Chooser
+
+if TYPE_CHECKING:
     from kvproto.engine.symmetry import Canonical
 
 NOT_ENABLED = -1
@@ -264,11 +267,11 @@ class PythonExplorer(Ledger[int]):
         memory_limit: int | None = None,
         seed: int = 0,
         canonical: Canonical | None = None,
+        chooser: Chooser | None = None,
     ) -> None:
         del seed  # accepted so that all tiers are made alike; Python's dictionary has a hash of its own
-        super().__init__(
-            len(program.claims), len(program.actions), len(program.probes), None if canonical is None else canonical.of
-        )
+        counts = len(program.claims), len(program.actions), len(program.probes)
+        super().__init__(*counts, None if canonical is None else canonical.of, chooser)
         names: dict[str, Any] = {}
         exec(compile(print_program(program), "<kvproto program>", "exec"), names)  # our own text
         self._successors: Callable[[int], list[tuple[int, int]]] = names["expand"]

@@ -110,7 +110,7 @@ def reported(searched: Searched) -> Report:
     return {
         "states": searched.states,
         "transitions": explorer.transitions(),
-        "depth": explorer.level() if searched.states else 0,
+        "depth": explorer.depth() if searched.states else 0,
         "fired": fired,
         "violated": violated,
         "violating": explorer.violating_states(),

@@ -24,7 +24,9 @@ from kvproto.ir.nodes import System
 
 pytestmark = pytest.mark.skipif(not has_c(), reason="journals are part of the C engine")
 
-COUNT_TO_NINE = COUNT + "@invariant('x')\ndef low(s):\n    return s.n < 9\n\n\n@action(m)\ndef end(s):\n    s.done = True\n"
+COUNT_TO_NINE = (
+    COUNT + "@invariant('x')\ndef low(s):\n    return s.n < 9\n\n\n@action(m)\ndef end(s):\n    s.done = True\n"
+)
 
 
 @pytest.fixture
@@ -125,7 +127,7 @@ def test_records_that_are_not_of_this_search(counting: System, tmp_path: Path) -
     assert "a record is missing" in str(outcome(counting, path, data[:first] + data[second:]))
     assert "a record is missing" in str(outcome(counting, path, data[:second] + rewritten(second, first=30)))
     twice = data[:second] + data[first:second]
-    assert "cannot be used" in str(outcome(counting, path, twice))
+    assert "a record is missing" in str(outcome(counting, path, twice))
     links = bytearray(data)
     struct.pack_into("<I", links, second + HEAD.size, 0)  # a state that is not found from state 0
     body = bytes(links[second + HEAD.size : end])
@@ -165,9 +167,10 @@ def test_places_where_no_journal_can_be(tmp_path: Path) -> None:
     assert f"{model} is no folder" in refused(model / "journal")
     assert "a file name has no null character" in refused(Path("a\0b"))
     assert "it is no ordinary file" in refused(Path("/dev/null"))
-    assert "\\x1b" in refused(tmp_path / "\x1b[2J" / ".." / "model.py")
     assert model.read_text() == "# precious\n"
     assert sorted(tmp_path.iterdir()) == [model]
+    (tmp_path / "\x1b[2J").mkdir()
+    assert "\\x1b[2J cannot be written" in refused(tmp_path / "\x1b[2J")
 
 
 def test_places_where_there_is_no_journal(tmp_path: Path) -> None:
@@ -179,7 +182,7 @@ def test_places_where_there_is_no_journal(tmp_path: Path) -> None:
     assert "it is a folder" in refused(tmp_path, resuming=True)
     assert "it is not there" in refused(tmp_path / "nothing", resuming=True)
     assert "it is no ordinary file" in refused(tmp_path / "pipe", resuming=True)
-    assert "null" in refused(Path("a\0b"), resuming=True)
+    assert "a\\x00b cannot be used: it is not there" in refused(Path("a\0b"), resuming=True)
 
 
 def test_a_folder_is_made(tmp_path: Path) -> None:
@@ -296,7 +299,9 @@ def answer(*args: str, cwd: Path) -> dict[str, object]:
 
 def killed(path: Path, delay: float, *args: str) -> bool:
     """Kill a search some time after its journal appeared; whether it was still running."""
-    child = subprocess.Popen(command(*args, "--checkpoint", path.name, "--checkpoint-interval", "0.05"), cwd=path.parent)
+    child = subprocess.Popen(
+        command(*args, "--checkpoint", path.name, "--checkpoint-interval", "0.05"), cwd=path.parent
+    )
     try:
         while not path.exists() and child.poll() is None:
             time.sleep(0.005)

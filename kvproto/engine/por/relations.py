@@ -33,7 +33,7 @@ NOBODY = -1
 Row = tuple[int, ...]
 
 
-class TooLarge(Exception):
+class TooLargeError(Exception):
     """The program has more actions, or they are more entangled, than the tables allow."""
 
 
@@ -61,9 +61,9 @@ class Relations:
 
 
 def relations(program: Program, sizes: Sequence[int] | None = None) -> Relations:
-    """The tables of a program; `sizes` as in `Cells`.  Raises `TooLarge`."""
+    """The tables of a program; `sizes` as in `Cells`.  Raises `TooLargeError`."""
     if len(program.actions) > MOST_ACTIONS:
-        raise TooLarge(f"{len(program.actions)} action instances")
+        raise TooLargeError(f"{len(program.actions)} action instances")
     return _Builder(program, sizes).build()
 
 
@@ -118,7 +118,7 @@ class _Builder:
     def _count(self, entries: int) -> None:
         self.entries += entries
         if self.entries > MOST_ENTRIES:
-            raise TooLarge("its actions depend on each other in too many ways")
+            raise TooLargeError("its actions depend on each other in too many ways")
 
     def _condition(self, cell: int, allowed: int) -> int:
         found = self._conditions.get((cell, allowed))

@@ -23,8 +23,14 @@ class Chooser:
             (64 * cells[cell].word + cells[cell].shift, (1 << cells[cell].bits) - 1, allowed)
             for cell, allowed in tables.conditions
         ]
-        self.settled: set[int] = set()
-        """Groups of facts that nobody looks for any more."""
+        self.level = 0
+        """Level of the search for which `begin_level` was called last."""
+        self._settled: frozenset[int] = frozenset()
+
+    def begin_level(self, level: int, found: Sequence[bool]) -> None:
+        """A level begins; for each claim, then each probe, whether it had been found by then, and is of no interest."""
+        self.level = level
+        self._settled = frozenset(group for group, settled in enumerate(found) if settled)
 
     def choose(self, state: int, enabled: Sequence[int]) -> Sequence[int]:
         """The actions to take in a packed state; `enabled` (in order) are those that do something or fail."""
@@ -46,7 +52,7 @@ class Chooser:
             node = work.pop()
             row = tables.dependent[node] if node in enabled else self._row(state, node, taken, enabled)
             for other in row:
-                if other in taken or tables.owner[other] in taken or tables.group[other] in self.settled:
+                if other in taken or tables.owner[other] in taken or tables.group[other] in self._settled:
                     continue
                 taken.add(other)
                 work.append(other)
