@@ -6,7 +6,7 @@ import ctypes
 from array import array
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from kvproto.engine.bytecode import pack
 from kvproto.engine.c_library import BROKEN, MEMORY_REFUSED, META_HEAD, NONE, OK, WORD, Settings, create, declared
@@ -14,6 +14,10 @@ from kvproto.engine.explorer import Edges, FaultHit
 from kvproto.engine.native import Unavailable, load_engine
 from kvproto.engine.program import Program
 from kvproto.engine.tier2 import WORTH_STATES, Compilation, CompiledBlocks
+
+if TYPE_CHECKING:
+    from kvproto.engine.por import Relations
+    from kvproto.engine.por.packing import PackedRelations
 
 Compile = Literal["auto", "off", "now"]
 """Printed C (tier 2): when a search is long enough, never, or before the first state."""
@@ -33,7 +37,8 @@ class CExplorer:
     """Explores a program with the C engine.
 
     `memory_limit` bounds the bytes held; `seed` changes how states are hashed and nothing that can be seen; nor
-    does the number of workers.  `compiling` says when printed C takes over from the interpreter.
+    does the number of workers, which is one with a partial-order reduction (`por`).  `compiling` says when printed C
+    takes over from the interpreter.
     """
 
     tier: str = "C"
@@ -49,6 +54,7 @@ class CExplorer:
         numbered: bool = False,
         fingerprints: bool = False,
         canon: array[int] | None = None,
+        por: Relations | None = None,
         spill: str | None = None,
         compiling: Compile = "off",
     ) -> None:
@@ -57,7 +63,7 @@ class CExplorer:
             raise EngineUnavailable(engine.reason)
         self._library = declared(engine)
         self._words = program.words
-        self.numbered = numbered or spill is not None
+        self.numbered = numbered or spill is not None or por is not None
         """Whether states can be found by content: what `edges` and `test` need."""
         self.lossy = fingerprints and not self.numbered and program.words > 2
         """Whether fingerprints stand for states: smaller states are kept whole, which takes no more room."""
@@ -67,7 +73,8 @@ class CExplorer:
         )
         self._faults = program.faults
         code = pack(program)
-        settings = Settings(memory_limit, seed, workers, share_from, numbered, fingerprints, canon, spill)
+        tables = None if por is None else _packed(por)
+        settings = Settings(memory_limit, seed, workers, share_from, numbered, fingerprints, canon, tables, spill)
         self._handle: int | None = create(self._library, code, program, settings)
         if self._handle is None:
             raise MemoryError("the memory limit leaves no room for a search")
@@ -305,6 +312,12 @@ class CExplorer:
         if status == MEMORY_REFUSED and starting:
             raise MemoryError("the memory limit leaves no room for the initial states")
         return status != MEMORY_REFUSED
+
+
+def _packed(tables: Relations) -> PackedRelations:
+    from kvproto.engine.por.packing import packed
+
+    return packed(tables)
 
 
 def _state(number: int) -> int | None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import ctypes
 from array import array
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kvproto.engine.bytecode import Bytecode
 from kvproto.engine.native import Engine
 from kvproto.engine.program import Program
+
+if TYPE_CHECKING:
+    from kvproto.engine.por.packing import PackedRelations
 
 WORD = (1 << 64) - 1
 NONE = WORD
@@ -36,7 +39,17 @@ class Spec(ctypes.Structure):
             for name in ("memory_limit", "seed", "numbered", "fingerprints", "workers", "share_from")
         ),
         ("canon", ctypes.c_void_p),
+        ("por", ctypes.c_void_p),
         ("spill", ctypes.c_char_p),
+    ]
+
+
+class Por(ctypes.Structure):
+    """`kv_por` of c/data.h."""
+
+    _fields_ = [
+        *((name, ctypes.c_uint64) for name in ("nodes", "conditions", "rows")),
+        *((name, ctypes.c_void_p) for name in ("node_table", "condition_table", "row_start", "item_table")),
     ]
 
 
@@ -56,6 +69,8 @@ class Settings:
     """Keep 128 bits of each state instead of the state: two states may be taken for one."""
     canon: array[int] | None = None
     """Tables of the symmetry reduction (`Plan.packed`)."""
+    por: PackedRelations | None = None
+    """Tables of the partial-order reduction: one thread then, and `numbered`."""
     spill: str | None = None
     """File that takes states when the memory limit is met; it is removed at once and lives as long as the search."""
 
@@ -68,6 +83,7 @@ def create(library: Any, code: Bytecode, program: Program, settings: Settings) -
     limit = WORD if settings.memory_limit is None else max(0, min(settings.memory_limit, WORD))
     constraint = NO_BLOCK if program.constraint is None else blocks - 1
     terminal = NO_BLOCK if program.terminal is None else blocks - 1 - (program.constraint is not None)
+    por = None if settings.por is None else _por(settings.por)
     spec = Spec(
         words=code.words,
         registers=code.registers,
@@ -90,15 +106,29 @@ def create(library: Any, code: Bytecode, program: Program, settings: Settings) -
         guard_table=_address(code.guard_table),
         memory_limit=limit,
         seed=settings.seed & WORD,
-        numbered=settings.numbered or settings.spill is not None,
+        numbered=settings.numbered or settings.spill is not None or settings.por is not None,
         fingerprints=settings.fingerprints,
-        workers=max(1, settings.workers),
+        workers=max(1, settings.workers) if settings.por is None else 1,
         share_from=settings.share_from,
         canon=None if settings.canon is None else settings.canon.buffer_info()[0],
+        por=None if por is None else ctypes.addressof(por),
         spill=None if settings.spill is None else settings.spill.encode(),
     )
     handle: int | None = library.kv_new(ctypes.byref(spec))
     return handle
+
+
+def _por(tables: PackedRelations) -> Por:
+    """The tables as C takes them; valid as long as `tables` lives."""
+    return Por(
+        nodes=tables.nodes,
+        conditions=tables.conditions,
+        rows=len(tables.row_start) - 1,
+        node_table=_address(tables.node_table),
+        condition_table=_address(tables.condition_table),
+        row_start=tables.row_start.buffer_info()[0],
+        item_table=tables.item_table.buffer_info()[0],
+    )
 
 
 def _address(data: bytes) -> int | None:

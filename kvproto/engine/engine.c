@@ -12,6 +12,7 @@
 #include "c/interpret.h"
 #include "c/store.h"
 #include "c/symmetry.h"
+#include "c/por.h"
 #include "c/expand.h"
 #include "c/search.h"
 #include "c/parallel.h"
@@ -46,6 +47,7 @@ EXPORT void kv_free(kv_engine *e)
     give(e, e->spare, e->spare_room * sizeof *e->spare);
     free_tables(e);
     free_worker(&e->own);
+    free_por(e);
     give(e, e->chunks, e->chunk_room * sizeof(chunk));
     if (e->table != e->region)
         give(e, e->table, e->table_slots * e->slot_words * sizeof(uint64_t));
@@ -69,8 +71,8 @@ EXPORT kv_engine *kv_new(const kv_spec *spec)
     e->limit = spec->memory_limit;
     e->held = sizeof *e;
     e->spill_file = -1;
-    if (!fill_tables(e, spec) || !fill_canon(e, spec) || !fill_worker(e, &e->own) || !open_spill(e, spec->spill)
-        || !reserve(e, 1)) {
+    if (!fill_tables(e, spec) || !fill_canon(e, spec) || !fill_por(e, spec) || !fill_worker(e, &e->own)
+        || !open_spill(e, spec->spill) || !reserve(e, 1)) {
         kv_free(e);
         return NULL;
     }

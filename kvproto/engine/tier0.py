@@ -19,8 +19,6 @@ from kvproto.engine.rules import PURE, registers_read, validate
 
 if TYPE_CHECKING:
     from kvproto.engine.por import Chooser
-
-if TYPE_CHECKING:
     from kvproto.engine.symmetry import Canonical
 
 NOT_ENABLED = -1

@@ -11,6 +11,8 @@ from kvproto.engine.outcome import Options
 from kvproto.engine.reduction import Symmetry
 from kvproto.ir.nodes import System
 
+ASKED_FOR = "asked for"
+
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
@@ -34,7 +36,7 @@ def choose_tier(system: System, lowered: Lowered, options: Options, symmetry: Sy
         if options.engine == "reference":
             from kvproto.engine.reference_explorer import ReferenceExplorer
 
-            _refuse_extras(options, "the reference checker")
+            _refuse_extras(options, "the reference checker", "the reference checker was asked for")
             return Chosen(
                 ReferenceExplorer(system, lowered, memory_limit=options.memory_limit, canonical=symmetry.canonical),
                 _alone(options),
@@ -48,10 +50,10 @@ def choose_tier(system: System, lowered: Lowered, options: Options, symmetry: Sy
                 return _c_explorer(lowered, options, symmetry)
             note = engine.reason
         else:
-            note = "asked for"
+            note = ASKED_FOR
         from kvproto.engine.tier0 import PythonExplorer
 
-        _refuse_extras(options, "the Python tier")
+        _refuse_extras(options, "the Python tier", "that tier was asked for" if note == ASKED_FOR else note)
         note = "; ".join(part for part in (note, _alone(options)) if part)
         explorer = PythonExplorer(
             lowered.program,
@@ -93,8 +95,8 @@ def _alone(options: Options) -> str:
     return "one worker, only the C engine has more" if options.workers > 1 else ""
 
 
-def _refuse_extras(options: Options, tier: str) -> None:
-    """What only the C engine can do is refused elsewhere, never ignored."""
+def _refuse_extras(options: Options, tier: str, why: str) -> None:
+    """What only the C engine can do is refused elsewhere, never ignored; `why` says how it came to this tier."""
     asked = {
         "fingerprints": options.fingerprints,
         "spilling to disk": options.spill is not None,
@@ -105,8 +107,8 @@ def _refuse_extras(options: Options, tier: str) -> None:
             raise KvError(
                 "KV015",
                 f"{tier} has no {what}",
-                reason="that is part of the C engine, which does not run in this search",
-                cure="leave the option out, or let the C engine run (kvproto check says which tier runs and why)",
+                reason=f"only the C engine has, which does not run here: {why}",
+                cure="leave the option out, or let the C engine run",
             )
 
 

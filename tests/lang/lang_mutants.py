@@ -1,4 +1,4 @@
-"""Random damage to the shipped models: statements lost, doubled, replaced; expressions exchanged."""
+"""Random damage to models: statements lost, doubled, replaced; expressions exchanged."""
 
 from __future__ import annotations
 
@@ -13,6 +13,106 @@ ENDING = """
 model = Model("sglang", "all in one file", state=State, parts=[__name__], params=Config,
               scopes=[Scope("tiny", "for tests", Req=2, Slot=1, PPage=1, DPage=1)])
 """
+
+MESSAGES = """
+from __future__ import annotations
+from enum import Enum, auto
+from kvproto.lang import *
+
+Req = Sort("Req", size=2)
+m = Machine("m")
+
+class Kind(Enum):
+    ASK = auto()
+    SAY = auto()
+
+class Msg(Record):
+    kind: Kind
+    to: Req
+    n: Opt(Int(0, 1))
+
+class Pair(Record):
+    one: Msg
+    other: Msg
+
+class State(Record):
+    n: Int(0, 3)
+    last: Pair
+    line: Queue(Msg, 2)
+    back: Array(Req, Queue(Req, 2))
+    net: Set(Msg)
+    lost: Bag(Msg, 2)
+    held: Set(Req)
+
+def answer(s, x):
+    return Msg(kind=Kind.SAY, to=x.to, n=x.n)
+
+def put(s, x):
+    if len(s.line) < 2:
+        s.line.append(x)
+        return
+    s.net |= {x, answer(s, x)}
+
+@init
+def start(s, x: Msg, held: Set(Req)):
+    s.held = held
+    s.last = Pair(one=x, other=answer(s, x))
+
+@action(m, fair="weak")
+def send(s, r: Req):
+    require(r in s.held or len(s.back[r]) > 0)
+    x = Msg(kind=Kind.ASK, to=r)
+    put(s, x)
+    s.net |= {Msg(kind=Kind.SAY, to=q) for q in Req if q != r}
+    s.last.other = x if s.n == 0 else s.last.one
+
+@action(m)
+def take(s, x: Msg):
+    require(x in s.line)
+    y = s.line.pop(0)
+    if y == x and s.lost.count(y) < 2:
+        s.lost.add(y)
+    if len(s.back[y.to]) < 2:
+        s.back[y.to].append(x.to)
+    s.n = min(3, len(s.line) + len([q for q in subsets(Req) if q <= s.held]))
+
+@action(m)
+def clean(s, few: Set(Req)):
+    require(few <= s.held)
+    for y in s.net:
+        if y.to in few:
+            s.net.discard(y)
+            s.last = Pair(one=s.last.other, other=y)
+    for y in s.lost:
+        s.lost.discard(y)
+    for r in s.back[0]:
+        s.held.add(r)
+    s.back[1].clear()
+    s.net = {y for y in s.net if y.kind == Kind.ASK} | s.net
+
+@invariant("x")
+def known(s):
+    first = s.line[0] if len(s.line) > 0 else s.last.one
+    return all(any(y == z for z in s.net) or y in s.line for y in s.lost) or first.kind == Kind.ASK
+
+@sometimes("x")
+def some(s):
+    return s.last.one != s.last.other and next((y for y in s.net if y.to == 1), s.last.one).n is None
+
+@leads_to("x")
+def goes(s, x: Msg):
+    return x in s.line, x in s.net
+
+@eventually("x")
+def held(s, few: Set(Req)):
+    return any(q == few for q in subsets(s.held))
+
+def within(s):
+    return len(s.lost) < 4
+
+model = Model("messages", "", state=State, parts=[__name__], constraint=within, fairness=[strong(take, per="x")])
+"""
+"""A model with everything that holds messages."""
 
 STATEMENTS = r"""
 while s.nothing: pass
@@ -73,6 +173,38 @@ match None:\n case None: return
 if s: return
 if r == 0: q = s\nelse: q = r
 async def g(): pass
+s.line.append(x)
+s.line.append(Msg(to=r))
+s.line.pop()
+s.line.pop(1)
+x = s.line.pop(0)
+x = s.line[0]
+x = s.last
+x = s.last if s.n == 0 else Msg()
+x.kind = Kind.SAY
+s.line[0].kind = Kind.SAY
+s.line[0] = s.line[0]
+s.line = s.back[0]
+s.last = Msg()
+s.last = Pair(one=s.last.other, other=s.last.one)
+s.last.one = s.line[s.n]
+s.net |= {y for y in s.net}
+s.net |= {Msg(n=k) for k in range(3)}
+s.net &= {x}
+s.net = set()
+s.net = s.lost
+s.lost.add(Msg(n=s.n))
+s.lost.clear()
+for y in s.line: s.line.append(y)
+for y in s.line: x = y
+for y in s.lost: put(s, y)
+for y in subsets(Req): s.held = y
+for y in subsets(s.held): s.held = y
+for y in Msg: pass
+s.held = subsets(Req)
+x: Msg = None
+x: Set(Msg) = set()
+x: Queue(Req, 2) = s.back[0]
 """.strip().splitlines()
 
 EXPRESSIONS = """
@@ -188,7 +320,56 @@ True + 1
 {1} - {r}
 {r} <= {r}
 set() | set()
+Msg()
+Msg(kind=Kind.SAY)
+Msg(to=r, n=s.n)
+Msg(r)
+Msg(q=1)
+Msg(**s)
+Msg().kind
+Msg
+Kind
+s.line
+s.line[0]
+s.line[0].to
+s.line[-1]
+s.line[r]
+s.line[s.n]
+s.back
+s.back[0]
+s.last
+s.last.one
+s.net
+s.lost
+s.lost.count(s.last.one)
+s.lost.count(r)
+s.line.pop(0)
+len(s.net)
+len(s.line) - 1
+s.net | {Msg()}
+{Msg(), s.last.one}
+{y for y in s.net}
+{y.to for y in s.net}
+{Msg(to=y) for y in Req}
+next((y for y in s.line), Msg())
+next((y for y in s.net), None)
+s.last.one if r == 0 else Msg()
+s.last == s.last
+s.net <= s.net
+s.back[0] == s.back[1]
+s.last.one in s.line
+r in s.back[0]
+r in s.net
+subsets(Req)
+subsets(s.held)
+subsets(s.net)
+any(q for q in subsets(Req))
 """.strip().splitlines()
+
+
+def messages() -> str:
+    """The model of messages as it is."""
+    return MESSAGES
 
 
 def kv_transfer() -> str:

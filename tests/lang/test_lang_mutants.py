@@ -1,6 +1,6 @@
 """No text of a model makes the front end fail in another way than by refusing it; and what it accepts, it understands.
 
-Shipped models are damaged at random.  Each is either refused by a KvError, or both readings of it agree along a
+Models are damaged at random.  Each is either refused by a KvError, or both readings of it agree along a
 random run.
 """
 
@@ -17,7 +17,7 @@ from kvproto.lang.bind import choose
 from kvproto.lang.binding import use
 from kvproto.lang.frontend.build import build
 
-TEXTS = {"kv_transfer": lang_mutants.kv_transfer, "sglang": lang_mutants.sglang}
+TEXTS = {"kv_transfer": lang_mutants.kv_transfer, "sglang": lang_mutants.sglang, "messages": lang_mutants.messages}
 BATCH = 25
 
 

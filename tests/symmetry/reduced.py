@@ -18,20 +18,6 @@ from kvproto.ir.types import SortT
 from kvproto.passes.symmetry import Asymmetry, strict, symmetries
 
 
-class ReducedExplorer(PythonExplorer):
-    """The tier of last resort on representatives."""
-
-    def __init__(self, lowered: Lowered, canonical: Canonical) -> None:
-        super().__init__(lowered.program)
-        self._canonical = canonical
-
-    def _held(self, packed: int) -> int:
-        return self._canonical.of(super()._held(packed))
-
-    def _found(self, state: int, parent: int, action: int) -> None:
-        super()._found(self._canonical.of(state), parent, action)
-
-
 @dataclass(frozen=True)
 class Search:
     """A finished search."""
@@ -104,7 +90,7 @@ def search_reduced(
     lowered = lower(tight, tight.claims)
     canonical = Canonical(change(plan(system.state, lowered.layout, sorts)))
     initial = list(Machine(system).initial())
-    explorer = ReducedExplorer(lowered, canonical)
+    explorer = PythonExplorer(lowered.program, canonical=canonical)
     found = _finish(explorer, lowered, initial, limit)
     return Search(system, lowered, explorer, initial, canonical) if found else None
 

@@ -19,7 +19,7 @@ from kvproto.ir.nodes import System
 from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
 
-relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=60)
+relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=40)
 
 LIMIT = 2000
 
@@ -82,11 +82,8 @@ def test_engines_agree(engine: Literal["compiled", "reference"]) -> None:
     result = search(build(kv_transfer.model, chosen), Options(engine=engine, keep_going=True))
 
     assert result.symmetric == ("Req",)
-    assert (result.states, result.transitions, result.depth) == SMALL_VULNERABLE
-    assert said(result) == {"own_data": ("violated", 9), "no_stray": ("violated", 6)}
-
-
-SMALL_VULNERABLE = (0, 0, 0)
+    assert (result.states, result.transitions, result.depth) == (1810, 6595, 22)
+    assert said(result) == {"own_data": ("violated", 11), "no_stray": ("violated", 6)}
 
 
 @pytest.mark.skipif(CExplorer not in tiers(), reason="the C tier does not work here")

@@ -45,13 +45,16 @@
 
 enum { BATCH = 16, EVENTS = 512, WINDOW_BITS = 8 };
 enum { FIRST_SLOTS = 1024, DOUBLING_SLOTS = 1 << 18, CHUNK_BYTES = 1 << 20, MAX_CHUNK_BITS = 16, FIRST_CHUNKS = 2 };
+enum { HOT = 16 }; /* see stubborn.py */
 enum { KEY_ROOM = 2, MAX_WORKERS = 64, RECENT = 1 << 13, RECENT_WORDS = 8 };
 
 #define NO_STATE UINT64_MAX
 #define NO_PARENT UINT32_MAX
 #define NO_ACTION UINT32_MAX
 #define NO_BLOCK UINT32_MAX
+#define NOBODY UINT32_MAX
 #define FAULTED 0x80000000u /* flag in event.action */
+#define SKIPPED 0x40000000u /* another one: the action is put off by the partial-order reduction */
 #define LATELY UINT32_MAX   /* event.like of a successor that was met a moment ago */
 
 /* What an exported function answers. */

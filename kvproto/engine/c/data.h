@@ -29,6 +29,25 @@ typedef struct {
     uint64_t *rows;
 } window;
 
+/* A condition on a few bits of the state, and the row of nodes of which one has to happen before it becomes true. */
+typedef struct {
+    uint32_t word, shift, mask, row;
+    uint64_t allowed[4];
+} por_condition;
+
+/* A node of the partial-order reduction: its action (or NOBODY), the claim or probe it is about (or NOBODY), and rows. */
+typedef struct {
+    uint32_t owner, group, needs, final, fallback, dependent;
+} por_node;
+
+/* The tables of the partial-order reduction; row i has the items row_start[i] up to row_start[i + 1]. */
+typedef struct {
+    uint64_t nodes, conditions, rows;
+    const por_node *node_table;
+    const por_condition *condition_table;
+    const uint32_t *row_start, *item_table;
+} kv_por;
+
 /*
  * What Python passes to kv_new; mirrored in c_explorer.py.  The blocks of the program have numbers: actions first, then
  * claims, probes and predicates, then the terminal predicate and the constraint, if there are any.
@@ -43,6 +62,7 @@ typedef struct {
     const guard *guard_table;
     uint64_t memory_limit, seed, numbered, fingerprints, workers, share_from;
     const uint64_t *canon; /* tables of the symmetry reduction, see plan.py, or NULL */
+    const kv_por *por; /* tables of the partial-order reduction, or NULL */
     const char *spill; /* an open file's path to put states into when memory is short, or NULL */
 } kv_spec;
 
@@ -60,7 +80,7 @@ typedef struct {
 /* One expanded state of a batch: its events end before `end`. */
 typedef struct {
     uint32_t end;
-    uint8_t deadlock, outside;
+    uint8_t deadlock, outside, reduced;
 } source;
 
 typedef struct {
@@ -112,6 +132,8 @@ typedef enum { NUMBERED, WHOLE, PRINTS } store_kind;
 
 struct team;
 
+struct por;
+
 typedef struct kv_engine {
     /* the program */
     uint32_t words, registers, leaves, actions, claims, probes, predicates, blocks, windows, faults, set_words;
@@ -124,6 +146,7 @@ typedef struct kv_engine {
     window *window_table;
     uint64_t *all_actions;
     canon *canon;
+    struct por *por;
     /* states */
     chunk *chunks;
     uint64_t chunk_count, chunk_room, states, roots, freed_chunks;

@@ -21,7 +21,7 @@ static int fill_worker(const kv_engine *e, worker *w)
     w->keys = calloc((size_t)w->event_room * KEY_ROOM, sizeof(uint64_t));
     w->events = calloc(w->event_room, sizeof(event));
     /* Without it a search is only slower. */
-    w->recent = e->words <= RECENT_WORDS ? calloc(recent_words(e), sizeof(uint64_t)) : NULL;
+    w->recent = e->words <= RECENT_WORDS && e->por == NULL ? calloc(recent_words(e), sizeof(uint64_t)) : NULL;
     return w->registers != NULL && w->candidates != NULL && w->canonical != NULL && w->successors != NULL
            && w->keys != NULL && w->events != NULL;
 }
@@ -173,9 +173,11 @@ INLINE uint32_t generate(const kv_engine *e, worker *w, uint64_t first, uint64_t
     while (count < wanted && count < BATCH && used + e->actions < w->event_room) {
         const uint64_t *s = state_words(e, first + count, words);
         source *at = &w->sources[count++];
+        uint32_t before = used;
         used = expand_state(e, w, s, at, used, words, kind);
         if (UNLIKELY(used == NO_ACTION))
             return NO_ACTION;
+        at->reduced = UNLIKELY(e->por != NULL) && used - before > 1 && por_choose(e, w, s, before, used);
         at->end = used;
     }
     if (kind == NUMBERED)

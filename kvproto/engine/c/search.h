@@ -81,8 +81,11 @@ INLINE int settle(kv_engine *e, worker *w, uint32_t count, uint32_t words, store
             forget_recent(e, w);
             return KV_MEMORY;
         }
+        int enough = from->reduced && por_leads_on(e, w, k, from->end);
         for (; k < from->end; k++) {
             const event *next = &w->events[k];
+            if (UNLIKELY(enough) && (next->action & SKIPPED))
+                continue;
             if (next->action & FAULTED)
                 hit_fault(e, next->tag, e->expanded, fault_action(next));
             else

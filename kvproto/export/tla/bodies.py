@@ -15,6 +15,7 @@ from kvproto.export.tla.text import AND, FALSE, TRUE, Text, choose, conj, decide
 from kvproto.export.tla.values import Env, Values
 from kvproto.ir.nodes import Assert, Assign, For, If, Place, Require, SetLocal, Stmt
 from kvproto.ir.types import ArrayT, BoolT, RecordT, Type
+from kvproto.ir.walk import can_fault, indices
 
 
 @dataclass(slots=True)
@@ -57,7 +58,8 @@ class Body:
                 self.set_local(name, self.values.value(value, self.env))
             case Assign(place=place, value=value):
                 new = self.values.value(value, self.env)
-                self.state.write(self.variable(place), self.path(place, self.env), new)
+                sure = not any(can_fault(index) for index in indices(place))
+                self.state.write(self.variable(place), self.path(place, self.env), new, sure=sure)
             case If():
                 self._if(stmt)
             case For():

@@ -21,10 +21,12 @@ class Variable:
 
     base: Text
     changes: list[tuple[Path, Text]] = field(default_factory=list)
+    unsure: bool = False
+    """Whether one of the paths leads nowhere in some states, those in which the change is not made."""
 
     def copy(self) -> Variable:
         """One that can be changed by itself."""
-        return Variable(self.base, list(self.changes))
+        return Variable(self.base, list(self.changes), self.unsure)
 
     @property
     def text(self) -> Text:
@@ -91,8 +93,8 @@ class State:
             variable.base = define(name, variable.base)
         return Text(variable.base.at(ATOM) + "".join(path)) if path else variable.base
 
-    def write(self, name: str, path: Path, value: Text) -> None:
-        """Store at a path."""
+    def write(self, name: str, path: Path, value: Text, *, sure: bool = True) -> None:
+        """Store at a path, which is `sure` if it leads somewhere in every state."""
         variable = self.variables[name]
         if not path:
             variable.base, variable.changes = value, []
@@ -100,12 +102,13 @@ class State:
         if variable.changes and variable.changes[-1][0] == path and OLD not in value.text:
             variable.changes.pop()
         variable.changes.append((path, value))
+        variable.unsure = variable.unsure or not sure
 
     def whole(self, name: str, define: Define) -> Text:
         """The value of a variable under a short name."""
         variable = self.variables[name]
         if variable.changes or not is_short(variable.base):
-            variable.base, variable.changes = define(name, variable.text), []
+            variable.base, variable.changes, variable.unsure = define(name, variable.text), [], False
         return variable.base
 
     def differences(self, *ways: State) -> int:
@@ -145,7 +148,7 @@ def _merged(
 
     size = len(before.changes)
     same = then.base == orelse.base and then.changes[:size] == orelse.changes[:size] == before.changes
-    if not same or then.base != before.base:
+    if not same or then.base != before.base or then.unsure or orelse.unsure:
         return Variable(pick((), then.text, orelse.text))
     one, other = then.changes[size:], orelse.changes[size:]
     changes = list(before.changes)
