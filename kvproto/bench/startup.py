@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 
 from kvproto.bench.measure import Cost, measure
@@ -74,15 +75,8 @@ def measure_counterexamples(
     for size in sizes:
         steps: list[int] = []
 
-        def cold(size: Size = size, steps: list[int] = steps) -> Cost:
-            workshop.forget("cold")
-            return _counterexample(workshop, size, "cold", steps)
-
-        def warm(size: Size = size, steps: list[int] = steps) -> Cost:
-            return _counterexample(workshop, size, "warm", steps)
-
-        warm()
-        for what, run in (("empty caches", cold), ("warm caches", warm)):
+        for cache, what in (("cold", "empty caches"), ("warm", "warm caches")):
+            run = partial(_counterexample, workshop, size, cache, steps)
             start = _start(f"counterexample, {what}", "kvproto", size, run, rounds, tell)
             found.append(Start(start.what, start.tool, start.size, start.cpu, start.wall, max(steps)))
         if with_spin:
@@ -91,6 +85,8 @@ def measure_counterexamples(
 
 
 def _counterexample(workshop: Workshop, size: Size, cache: str, steps: list[int]) -> Cost:
+    if cache == "cold":
+        workshop.forget(cache)
     cost, result = workshop.check(VULNERABLE, "--scope", size.name, "--property", "no_stray", cache=cache)
     properties = result["properties"]
     assert isinstance(properties, list)
@@ -118,11 +114,12 @@ def _spin(workshop: Workshop, size: Size, rounds: int, tell: Tell) -> list[Start
         last = costs[-1]
         return Cost(sum(c.wall for c in costs), sum(c.cpu for c in costs), last.peak, last.code, last.output)
 
-    whole, alone = (
-        _start(f"counterexample, {what}", "SPIN", size, lambda commands=commands: once(commands), rounds, tell)
-        for what, commands in (("spin and cc included", [make, compile_, run]), ("its program alone", [run]))
-    )
-    return [Start(s.what, s.tool, s.size, s.cpu, s.wall, max(depths)) for s in (whole, alone)]
+    ways = {"spin and cc included": [make, compile_, run], "its program alone": [run]}
+    measured = [
+        _start(f"counterexample, {what}", "SPIN", size, partial(once, commands), rounds, tell)
+        for what, commands in ways.items()
+    ]
+    return [Start(s.what, s.tool, s.size, s.cpu, s.wall, max(depths)) for s in measured]
 
 
 def _start(what: str, tool: str, size: Size, run: Callable[[], Cost], rounds: int, tell: Tell) -> Start:

@@ -10,7 +10,8 @@ a *gap*:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import ast
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,6 +36,9 @@ from kvproto.ir.types import BoolT, EnumT, IntT, SortT, values_of
 
 GapKind = Literal["guard", "premise"]
 
+Sources = Mapping[str, str]
+"""The text of each file."""
+
 
 @dataclass(frozen=True, slots=True)
 class Gap:
@@ -54,20 +58,21 @@ class Probe:
     cond: Expr
 
 
-def premises(claims: Sequence[Claim]) -> tuple[Probe, ...]:
+def premises(claims: Sequence[Claim], sources: Sources) -> tuple[Probe, ...]:
     """What the claims assume."""
-    return tuple(probe for claim in claims for probe in _premises(claim))
+    return tuple(probe for claim in claims for probe in _premises(claim, sources))
 
 
 def guards(system: System) -> tuple[Probe, ...]:
     """The parts of the guards of a folded system."""
-    return tuple(probe for action in system.actions if not action.switched_off for probe in _guards(action))
+    actions = [action for action in system.actions if not action.switched_off]
+    return tuple(probe for action in actions for probe in _guards(action, system.sources))
 
 
 # --- guards ------------------------------------------------------------------------------------------
 
 
-def _guards(action: Action) -> Iterator[Probe]:
+def _guards(action: Action, sources: Sources) -> Iterator[Probe]:
     """A part decides where all parts before it hold, it does not, and those after it would (or may not be asked)."""
     if not _enumerable(action.params):
         return
@@ -76,7 +81,7 @@ def _guards(action: Action) -> Iterator[Probe]:
         return
     for at, part in enumerate(parts):
         cond = _conjunction([*parts[:at], _negated(part), *parts[at + 1 :]])
-        yield Probe(Gap("guard", action.name, show_expr(part), part.loc), _somewhere(action.params, cond))
+        yield Probe(Gap("guard", action.name, _text(part, sources), part.loc), _somewhere(action.params, cond))
 
 
 def _parts(action: Action) -> Iterator[Expr]:
@@ -98,44 +103,46 @@ def _conjuncts(cond: Expr) -> Iterator[Expr]:
 # --- premises ----------------------------------------------------------------------------------------
 
 
-def _premises(claim: Claim) -> Iterator[Probe]:
+def _premises(claim: Claim, sources: Sources) -> Iterator[Probe]:
     if not _enumerable(claim.params):
         return
-    found: list[Expr]
+    found: list[_Premise] = []
     if claim.kind == "leads_to" and claim.trigger is not None:
-        found = [claim.trigger] if not isinstance(claim.trigger, Const) else []
+        found = [_Premise(claim.trigger, (claim.trigger,))] if not isinstance(claim.trigger, Const) else []
     elif claim.kind == "invariant" and claim.cond is not None:
-        found = list(_implications(claim.cond))
-    else:
-        found = []
+        found = [premise for part in _conjuncts(claim.cond) if (premise := _premise(part)) is not None]
     for premise in found:
-        gap = Gap("premise", claim.name, show_expr(premise), premise.loc)
-        yield Probe(gap, _somewhere(claim.params, premise))
+        text = " and ".join(_text(part, sources) for part in premise.parts)
+        gap = Gap("premise", claim.name, text, premise.parts[0].loc)
+        yield Probe(gap, _somewhere(claim.params, premise.cond))
 
 
-def _implications(cond: Expr) -> Iterator[Expr]:
-    """The premises of what a condition says: of each conjunct, the part that has to be true for it to matter."""
-    for conjunct in _conjuncts(cond):
-        premise = _premise(conjunct)
-        if premise is not None:
-            yield premise
+@dataclass(frozen=True, slots=True)
+class _Premise:
+    """When a claim says something: `cond`, which is that all `parts` are true, perhaps for some element of a sort."""
+
+    cond: Expr
+    parts: tuple[Expr, ...]
 
 
-def _premise(cond: Expr) -> Expr | None:
+def _premise(cond: Expr) -> _Premise | None:
     """`where` of an `all`, `not a` of `a or b`, the test of `b if a else True`; None if nothing is assumed."""
     match cond:
         case Quant(op="all"):
-            inner = _premise(cond.body)
-            parts = [part for part in (cond.where, inner) if part is not None]
-            return _exists(cond.var, cond.domain, _conjunction(parts)) if parts else None
+            inner = _and([cond.where] if cond.where is not None else [], _premise(cond.body))
+            return inner and _Premise(_exists(cond.var, cond.domain, inner.cond), inner.parts)
         case Logic(op="or", args=args) if all(map(_denies, args[:-1])):
-            inner = _premise(args[-1])
-            return _conjunction([*map(_negated, args[:-1]), *([inner] if inner is not None else [])])
+            return _and([_negated(arg) for arg in args[:-1]], _premise(args[-1]))
         case Cond(test=test, then=then, orelse=Const(value=True)):
-            inner = _premise(then)
-            return _conjunction([test, *([inner] if inner is not None else [])])
+            return _and([test], _premise(then))
         case _:
             return None
+
+
+def _and(first: list[Expr], inner: _Premise | None) -> _Premise | None:
+    if inner is None:
+        return _Premise(_conjunction(first), tuple(first)) if first else None
+    return _Premise(_conjunction([*first, inner.cond]), (*first, *inner.parts))
 
 
 def _denies(cond: Expr) -> bool:
@@ -169,3 +176,25 @@ def _negated(cond: Expr) -> Expr:
     if isinstance(cond, Unary) and cond.op == "not":
         return cond.arg
     return Unary(BoolT(), "not", cond, cond.loc)
+
+
+OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In}
+
+
+# --- text --------------------------------------------------------------------------------------------
+
+
+def _text(cond: Expr, sources: Sources) -> str:
+    """The condition as its author wrote it; in the words of the IR where that is not one stretch of a line."""
+    loc = cond.loc
+    lines = sources.get(loc.file, "").splitlines()
+    written = lines[loc.line - 1][loc.col : loc.end_col] if 0 < loc.line <= len(lines) else ""
+    try:
+        tree = ast.parse(written, mode="eval").body
+    except SyntaxError:
+        return show_expr(cond)
+    opposite = OPPOSITES.get(type(tree.ops[0])) if isinstance(tree, ast.Compare) and len(tree.ops) == 1 else None
+    if opposite is not None and not _denies(cond):
+        # `a != b` is `not a == b` in the IR, both at one place, and this is the inner one.
+        return ast.unparse(ast.Compare(tree.left, [opposite()], tree.comparators))
+    return written

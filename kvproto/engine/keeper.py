@@ -13,8 +13,6 @@ from kvproto.engine.outcome import Options
 from kvproto.engine.tiers import Chosen
 from kvproto.ir.nodes import Claim, System
 
-WORTH_KEEPING_S = 5.0
-
 
 class Keeper:
     """The journal of one search.
@@ -41,21 +39,20 @@ class Keeper:
         self._options = options
         self._explorer = tier.explorer
         self._path = path
-        self._asked = options.checkpoint is not None or options.resume is not None
         self._next = options.checkpoint_interval
         self._lowered = lowered
-        self._extra = ([claim.name for claim in claims], options.fingerprints, tier.symmetric)
-        self._roots = 0
+        self._extra = ([claim.name for claim in claims], options.fingerprints, tier.symmetric, tier.por)
+        self.roots = 0
+        """Number of initial states; the driver says it once they are there."""
         self._journal = Journal(path, "@".join(part for part in (system.model, system.preset) if part))
         if options.checkpoint is not None:
             check_place(path)
 
     def resume(self) -> None:
         """Bring the explorer, which has its initial states, to where the journal to go on from ends."""
-        self._roots = self._explorer.states()
         if self._options.resume is None:
             return
-        resumed = resume(self._options.resume, self._who, self._explorer, self._roots)
+        resumed = resume(self._options.resume, self._who, self._explorer, self.roots)
         if self._path == self._options.resume:
             self._journal.go_on(resumed)
             self.left = self._path
@@ -66,22 +63,19 @@ class Keeper:
             self._write()
             self._next = seconds + self._options.checkpoint_interval
 
-    def end(self, seconds: float, *, finished: bool) -> None:
-        """The search is over; `finished` if there is nothing to go on with.
-
-        What nobody asked for is written only where repeating the search would be tedious.
-        """
+    def end(self, *, finished: bool) -> None:
+        """The search is over; `finished` if there is nothing to go on with."""
         if finished:
             self._journal.remove()
             self.left, self.problem = None, ""
-        elif self._explorer.expanded() and (self._asked or seconds >= WORTH_KEEPING_S):
+        elif self._explorer.expanded():
             self._write()
         self._journal.close()
 
     @cached_property
     def _who(self) -> str:
         """What other searches must have in common with this one to go on from its journal."""
-        starts = [self._explorer.packed(number) for number in range(self._roots)]
+        starts = [self._explorer.packed(number) for number in range(self.roots)]
         return identity(self._lowered, starts, *self._extra)
 
     def _write(self) -> None:

@@ -135,6 +135,9 @@ class Result:
     symmetry_note: str = ""
     """Why symmetry was not used at all."""
     por: bool = False
+    """Whether of independent actions only one order was tried."""
+    por_note: str = ""
+    """What that means for the runs that were found, or why it was not done although it was asked for."""
     lossy: bool = False
     vacuous: tuple[Gap, ...] = ()
     """Premises that are true in no reachable state (complete searches only)."""

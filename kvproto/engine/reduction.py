@@ -15,6 +15,7 @@ from kvproto.passes.symmetry import Asymmetry, strict, symmetries
 if TYPE_CHECKING:
     from kvproto.engine.explorer import Explorer, FaultHit
     from kvproto.engine.lower import Lowered
+    from kvproto.engine.por import Relations
     from kvproto.engine.symmetry import Canonical, Failure
 
 
@@ -67,6 +68,35 @@ def _reasons(asymmetries: Sequence[Asymmetry], options: Options) -> str:
     for asymmetry in asymmetries:
         first.setdefault(asymmetry.sort, asymmetry)
     return "; ".join(map(str, first.values())) if options.symmetry else ""
+
+
+@dataclass(frozen=True, slots=True)
+class PartialOrder:
+    """The partial-order reduction of one search; `relations` is None where there is none, `note` says why."""
+
+    relations: Relations | None = None
+    note: str = ""
+
+
+NO_PARTIAL_ORDER = PartialOrder()
+
+
+def choose_partial_order(lowered: Lowered, claims: Sequence[Claim], options: Options) -> PartialOrder:
+    """The partial-order reduction, if it was asked for and these claims allow it."""
+    if not options.por:
+        return NO_PARTIAL_ORDER
+    if any(claim.kind in LIVENESS for claim in claims):
+        return PartialOrder(note="off, because claims about runs are judged on all states")
+    if options.fingerprints and lowered.program.words > 2 and options.spill is None:
+        return PartialOrder(note="off, because fingerprints do not tell which states are still to be expanded")
+    from kvproto.engine.por import TooLargeError, reduction
+
+    try:
+        relations = reduction(lowered)
+    except TooLargeError as problem:
+        return PartialOrder(note=f"off, because this model is too large for it: {problem}")
+    alone = ", and there is one worker" if options.workers > 1 else ""
+    return PartialOrder(relations, f"counterexamples and witnesses need not be shortest ones{alone}")
 
 
 def reduced(folded: System, symmetry: Symmetry) -> System:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kvproto.diagnostics import KvError, did_you_mean
@@ -15,7 +16,7 @@ from kvproto.engine.layout import plan
 from kvproto.engine.lower import Lowered, lower
 from kvproto.engine.model_errors import ModelErrors
 from kvproto.engine.outcome import Counterexample, Finding, Options, Progress, Result
-from kvproto.engine.reduction import Runs, choose_symmetry, reduced
+from kvproto.engine.reduction import PartialOrder, Runs, choose_partial_order, choose_symmetry, reduced
 from kvproto.engine.tiers import Chosen, choose_tier, no_room
 from kvproto.ir.nodes import LIVENESS, Claim, Expr, System
 from kvproto.passes import run as run_passes
@@ -31,6 +32,9 @@ FIRST_PIECE, LARGEST_PIECE = 16, 1 << 16
 
 DECIDED = "every selected property is violated"
 """Why a search stops that has nothing left to find out."""
+
+WORTH_KEEPING_S = 5.0
+"""A search that has lasted so long leaves a journal when it is interrupted, if nobody asked for one."""
 
 BRISK_S, SLOW_S = 0.02, 0.1
 """A piece that took less is doubled, one that took more is halved."""
@@ -70,9 +74,10 @@ def search(
     judged = tuple(searched.claim(claim.name) for claim in claims)
     probes = Probes(judged, searched, chosen.coverage)
     lowered = lower(searched, judged, probes.conditions, _asked_of_runs(system, claims))
-    tier = choose_tier(reduced(system, symmetry), lowered, chosen, symmetry)
+    order = choose_partial_order(lowered, claims, chosen)
+    tier = choose_tier(reduced(system, symmetry), lowered, chosen, symmetry, order)
     runs = Runs(system, lowered, tier.explorer, symmetry, start.states)
-    run = _Run(Plan(system, claims, lowered, probes, start, runs), tier, chosen, progress, began)
+    run = _Run(Plan(system, claims, lowered, probes, start, runs, order), tier, chosen, progress, began)
     try:
         run.explore()
         return run.result()
@@ -99,6 +104,7 @@ class Plan:
     probes: Probes
     start: Beginning
     runs: Runs
+    order: PartialOrder
 
 
 class Probes:
@@ -106,7 +112,7 @@ class Probes:
 
     def __init__(self, claims: Sequence[Claim], folded: System, guards: bool) -> None:
         self.sometimes = [claim for claim in claims if claim.kind == "sometimes"]
-        self.premises = coverage.premises(claims)
+        self.premises = coverage.premises(claims, folded.sources)
         self.guards = coverage.guards(folded) if guards else ()
         wanted = [claim.cond for claim in self.sometimes]
         wanted += [probe.cond for probe in (*self.premises, *self.guards)]
@@ -147,17 +153,25 @@ class _Run:
         self.next_look = 0
         self.failed_starts = plan.start.failed
         self.judged_runs: dict[str, Finding] = {}
-        self.keeper = self._keeper()
+        self.roots = 0
+        self.keeper = self._keeper(options.checkpoint or options.resume)
 
-    def _keeper(self) -> Keeper | None:
-        asked = self.options.checkpoint or self.options.resume
-        path = asked or self.options.fallback_checkpoint
-        if path is None or (asked is None and self.explorer.tier != "C"):
+    def _keeper(self, path: Path | None) -> Keeper | None:
+        if path is None:
             return None
         # Imported when it is wanted: most searches are over before anything could be saved.
         from kvproto.engine.keeper import Keeper
 
         return Keeper(self.system, self.lowered, self.claims, self.tier, self.options, path)
+
+    def _keep(self) -> None:
+        """Let the journal see whether it is time; a search that turns out long gets one without being asked."""
+        if self.keeper is None and self.seconds() >= WORTH_KEEPING_S and self.explorer.tier == "C":
+            self.keeper = self._keeper(self.options.fallback_checkpoint)
+            if self.keeper:
+                self.keeper.roots = self.roots
+        if self.keeper:
+            self.keeper.look(self.seconds())
 
     def seconds(self) -> float:
         """Time since the search began."""
@@ -169,8 +183,10 @@ class _Run:
             self.explorer.start(self.plan.start.states)
         except MemoryError as problem:
             raise no_room(self.options) from problem
+        self.roots = self.explorer.states()
         self._raise_errors()
         if self.keeper:
+            self.keeper.roots = self.roots
             self.keeper.resume()
         with polite_interrupt() as pressed:
             while self.explorer.frontier() and not self.stopped:
@@ -182,7 +198,7 @@ class _Run:
         if self.keeper:
             undecided = any(found.verdict == "inconclusive" for found in self.judged_runs.values())
             complete = self.explorer.frontier() == 0 and not self.stopped and not undecided
-            self.keeper.end(self.seconds(), finished=complete or self.stopped == DECIDED)
+            self.keeper.end(finished=complete or self.stopped == DECIDED)
 
     def _advance(self) -> None:
         began = self.seconds()
@@ -197,8 +213,7 @@ class _Run:
         elif took > SLOW_S:
             self.piece = max(self.piece // 2, 1)
         self._raise_errors()
-        if self.keeper:
-            self.keeper.look(self.seconds())
+        self._keep()
         if self.progress:
             self.progress(self._where())
 
@@ -322,6 +337,8 @@ class _Run:
             symmetric=self.plan.runs.symmetry.sorts,
             asymmetries=self.plan.runs.symmetry.asymmetries,
             symmetry_note=self.plan.runs.symmetry.note,
+            por=self.tier.por,
+            por_note=self.plan.order.note,
             lossy=self.tier.lossy,
             checkpoint=self.keeper.left if self.keeper else None,
             checkpoint_problem=self.keeper.problem if self.keeper else "",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from kvproto.diagnostics import KvError
 from kvproto.engine.explorer import Explorer
 from kvproto.engine.lower import Lowered
 from kvproto.engine.outcome import Options
-from kvproto.engine.reduction import Symmetry
+from kvproto.engine.reduction import PartialOrder, Symmetry
 from kvproto.ir.nodes import System
+
+if TYPE_CHECKING:
+    from kvproto.engine.por import Chooser
 
 ASKED_FOR = "asked for"
 
@@ -24,9 +28,13 @@ class Chosen:
     lossy: bool = False
     symmetric: tuple[str, ...] = ()
     """Sorts whose elements it does not tell apart."""
+    por: bool = False
+    """Whether it leaves out orders of independent actions."""
 
 
-def choose_tier(system: System, lowered: Lowered, options: Options, symmetry: Symmetry) -> Chosen:
+def choose_tier(
+    system: System, lowered: Lowered, options: Options, symmetry: Symmetry, order: PartialOrder
+) -> Chosen:
     """The explorer for a search.
 
     Raises KvError KV006 where there is no memory, KV015 where the tier lacks what was asked for.
@@ -37,17 +45,20 @@ def choose_tier(system: System, lowered: Lowered, options: Options, symmetry: Sy
             from kvproto.engine.reference_explorer import ReferenceExplorer
 
             _refuse_extras(options, "the reference checker", "the reference checker was asked for")
-            return Chosen(
-                ReferenceExplorer(system, lowered, memory_limit=options.memory_limit, canonical=symmetry.canonical),
-                _alone(options),
-                symmetric=symmetry.sorts,
+            oracle = ReferenceExplorer(
+                system,
+                lowered,
+                memory_limit=options.memory_limit,
+                canonical=symmetry.canonical,
+                chooser=_chooser(order),
             )
+            return Chosen(oracle, _alone(options), symmetric=symmetry.sorts, por=order.relations is not None)
         if options.tier != "python":
             from kvproto.engine.native import Unavailable, load_engine
 
             engine = load_engine()
             if not isinstance(engine, Unavailable):
-                return _c_explorer(lowered, options, symmetry)
+                return _c_explorer(lowered, options, symmetry, order)
             note = engine.reason
         else:
             note = ASKED_FOR
@@ -60,13 +71,22 @@ def choose_tier(system: System, lowered: Lowered, options: Options, symmetry: Sy
             memory_limit=options.memory_limit,
             seed=options.seed,
             canonical=symmetry.canonical,
+            chooser=_chooser(order),
         )
-        return Chosen(explorer, note, symmetric=symmetry.sorts)
+        return Chosen(explorer, note, symmetric=symmetry.sorts, por=order.relations is not None)
     except MemoryError as problem:
         raise no_room(options) from problem
 
 
-def _c_explorer(lowered: Lowered, options: Options, symmetry: Symmetry) -> Chosen:
+def _chooser(order: PartialOrder) -> Chooser | None:
+    if order.relations is None:
+        return None
+    from kvproto.engine.por import Chooser
+
+    return Chooser(order.relations)
+
+
+def _c_explorer(lowered: Lowered, options: Options, symmetry: Symmetry, order: PartialOrder) -> Chosen:
     from kvproto.engine.c_explorer import CExplorer, Compile
 
     compile_when: dict[str, Compile] = {"auto": "auto", "bytecode": "off", "compiled": "now"}
@@ -80,6 +100,7 @@ def _c_explorer(lowered: Lowered, options: Options, symmetry: Symmetry) -> Chose
         numbered=bool(lowered.predicates),
         fingerprints=options.fingerprints,
         canon=None if symmetry.canonical is None else symmetry.canonical.plan.packed(),
+        por=order.relations,
         spill=spill,
         compiling=compile_when[options.tier],
     )
@@ -87,7 +108,8 @@ def _c_explorer(lowered: Lowered, options: Options, symmetry: Symmetry) -> Chose
     if options.fingerprints and not explorer.lossy:
         small = "fingerprints would take no less room than the states"
         note = "claims about runs need whole states" if lowered.predicates else small
-    return Chosen(explorer, note, workers=explorer.workers, lossy=explorer.lossy, symmetric=symmetry.sorts)
+    por = order.relations is not None
+    return Chosen(explorer, note, workers=explorer.workers, lossy=explorer.lossy, symmetric=symmetry.sorts, por=por)
 
 
 def _alone(options: Options) -> str:

@@ -153,6 +153,8 @@ def notes(result: Result) -> list[str]:
         )
     if result.symmetry_note:
         lines += _folded(f"symmetry: {result.symmetry_note}")
+    if result.por_note:
+        lines += _folded(f"partial order: {result.por_note}")
     for gap in result.redundant or ():
         lines += _folded(f"{gap.loc}: this part of the guard of {gap.owner} never decides: {gap.text}")
     if result.redundant == ():

@@ -132,6 +132,14 @@ h = {q for q in s.held}
 s.held.add(p)
 s.ok = p in h
 """
+CASES["set_chosen_and_copied"] = """
+h = set(s.held if s.ok else s.job[0].held)
+s.held.add(p)
+s.ok = p in h
+k = set(s.held)
+s.held.clear()
+s.first = 1 if 0 in k else 0
+"""
 CASES["set_aug_local"] = """
 h = {q for q in s.held}
 h |= {p}

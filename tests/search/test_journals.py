@@ -9,7 +9,7 @@ import pytest
 from small_models import COUNT, Make, benchmark, figures, has_c, incident, release, searched, shipped, verdicts
 
 from kvproto.diagnostics import KvError
-from kvproto.engine import keeper
+from kvproto.engine import search as search_module
 from kvproto.engine.outcome import Options, Progress, Result
 from kvproto.engine.search import search
 from kvproto.ir.nodes import System
@@ -221,7 +221,7 @@ def test_a_long_search_keeps_a_journal_by_itself(tmp_path: Path, monkeypatch: py
     assert search(benchmark(), Options(fallback_checkpoint=path, max_states=99)).checkpoint is None
     assert not path.parent.exists()
 
-    monkeypatch.setattr(keeper, "WORTH_KEEPING_S", 0)
+    monkeypatch.setattr(search_module, "WORTH_KEEPING_S", 0)
     result = search(benchmark(), Options(fallback_checkpoint=path, max_states=99))
     assert result.checkpoint == path
     assert searched(benchmark()) == searched(benchmark(), resume=path)

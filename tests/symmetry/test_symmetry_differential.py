@@ -32,7 +32,7 @@ from kvproto.passes.symmetry import strict, symmetries
 LIMIT = 2000
 """Models with more states are left alone."""
 
-relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=60)
+relaxed = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=40)
 
 
 @st.composite

@@ -16,12 +16,16 @@ from kvproto.export.promela.storage import Storage
 from kvproto.export.promela.text import FALSE, Text, disj, neg
 from kvproto.export.promela.values import Env, Meaning, Values
 from kvproto.export.ranges import type_bounds
+from kvproto.export.refusal import refusal
 from kvproto.ir.nodes import Action, Assign, Param
 from kvproto.ir.types import IntT, SetT, Value, values_of
 from kvproto.ir.walk import statements
 
 MAX_INLINE = 48_000
 """SPIN reads an inline of up to 64 KiB."""
+
+MAX_STATEMENTS = 2000
+"""SPIN takes up to 2048 of them in one step."""
 
 Args = tuple[Value, ...]
 
@@ -96,6 +100,7 @@ class Actions:
         lines = self._guarded(action, env)
         if not lines:
             return Step([*head, f"/* {name} is never enabled under these parameters */"], [])
+        self._refuse_long(action, len(lines))
         if len("\n".join(lines)) < MAX_INLINE:
             given = [", ".join(self.actual(action.params, args)[0]) for args in arguments(action.params)]
             calls = [[f"{name}({text});"] for text in given]
@@ -116,6 +121,17 @@ class Actions:
         quiet = d_step(way.quiet, ["skip;"])
         return selection_of([lines, quiet]) if lines else quiet
 
+    def _refuse_long(self, action: Action, lines: int) -> None:
+        if lines > MAX_STATEMENTS:
+            raise refusal(
+                self.storage.system,
+                "Promela",
+                f"{action.name} takes {lines} lines",
+                reason="SPIN runs up to 2048 statements in one step",
+                cure="export a smaller scope, or --to tla",
+                loc=action.loc,
+            )
+
     def _code(self, *, trying: bool) -> Code:
         return Code(self.values, self.faults, self.scratch, self.claims, trying)
 
@@ -128,6 +144,7 @@ class Actions:
         go = self.scratch.flag("go")
         body = [f"{go} = {PASSED};", *self._code(trying=True).body(action.body, env)]
         saved = self._saved(action)
+        self._refuse_long(action, len(body) + 4 * len(saved))
         trial = self.names.fresh(f"try_{action.name}")
         effect = self.names.fresh(f"do_{action.name}")
         head = [

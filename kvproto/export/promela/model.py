@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
+from kvproto.diagnostics import KvError, Loc
 from kvproto.export.names import Names
 from kvproto.export.promela.actions import Actions, Step, arguments, closed
 from kvproto.export.promela.code import FAILED, PASSED, WRONG, Code, Lines, indented, selection
@@ -22,9 +24,9 @@ from kvproto.export.promela.text import COMPARE, TRUE, Text, disj, neg
 from kvproto.export.promela.values import Env, Values
 from kvproto.export.ranges import type_bounds
 from kvproto.export.refusal import refusal
-from kvproto.ir.nodes import LIVENESS, Assert, Claim, Expr, Init, Require, System
-from kvproto.ir.types import IntT, SetT, cardinality, values_of
-from kvproto.ir.walk import statements
+from kvproto.ir.nodes import LIVENESS, Action, Assert, Claim, Const, Expr, Init, Require, System
+from kvproto.ir.types import IntT, SetT, cardinality, leaves, show_path, values_of
+from kvproto.ir.walk import expressions, statements, subexpressions
 
 MAX_INSTANCES = 4096
 """More options than that in one process, and SPIN's program takes minutes to compile."""
@@ -43,6 +45,8 @@ MACROS = {
 }
 """Python's arithmetic; SPIN's division rounds toward zero."""
 
+LARGEST = 2**31 - 1
+
 WIDTH = 112
 
 
@@ -56,6 +60,11 @@ class Promela:
     text: str
     extra: int
     vector: int
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What SPIN's C compiler has to be told about it."""
+        return wide(self.vector)
 
 
 def export(system: System, *, properties: bool = False) -> Promela:
@@ -106,6 +115,7 @@ class _Export:
     def export(self) -> Promela:
         """The file."""
         self._refuse_many()
+        self._refuse_large_numbers()
         steps = [self.actions.step(action) for action in self.system.actions]
         starts = bool(self.system.inits or self.settles)
         process = self._process(steps, starts)
@@ -134,6 +144,28 @@ class _Export:
                 cure="export a smaller scope",
                 loc=action.loc,
             )
+
+    def _refuse_large_numbers(self) -> None:
+        for path, kind in leaves(self.system.state):
+            if not isinstance(kind, SetT) and cardinality(kind) > LARGEST:
+                raise self._too_large(f"{show_path(path, self.system.state)} has {cardinality(kind)} values", None)
+        for expr in self._expressions():
+            value = expr.value if isinstance(expr, Const) else None
+            if isinstance(value, int) and abs(value) > LARGEST:
+                raise self._too_large(f"the number is {value}", expr.loc)
+
+    def _too_large(self, what: str, loc: Loc | None) -> KvError:
+        reason = "its numbers have 32 bits, and would silently be others"
+        return refusal(self.system, "Promela", what, reason=reason, cure="use smaller numbers, or --to tla", loc=loc)
+
+    def _expressions(self) -> Iterator[Expr]:
+        """Every expression of the system, with all its parts."""
+        units: list[Action | Init] = [*self.system.actions, *self.system.inits]
+        tops = [e for unit in units for stmt in statements(unit.body) for e in expressions(stmt)]
+        tops += [c.cond for c in self.claims if c.cond is not None]
+        tops += [] if self.system.constraint is None else [self.system.constraint]
+        for top in tops:
+            yield from subexpressions(top)
 
     # --- declarations ---------------------------------------------------------------------------------
 
@@ -308,16 +340,21 @@ def _may_refuse(init: Init) -> bool:
     return any(isinstance(stmt, Require | Assert) for stmt in statements(init.body))
 
 
+def wide(vector: int) -> tuple[str, ...]:
+    """What SPIN's C compiler has to be told of large states."""
+    return (f"-DVECTORSZ={2 * vector}",) if vector > 900 else ()
+
+
 def head(system: System, claims: tuple[Claim, ...], extra: int, vector: int) -> Lines:
     """What the file is, how to run it, and how to read the figures."""
     sizes = f", scope {system.scope}" if system.scope else ""
     preset = f"@{system.preset}" if system.preset else ""
-    wide = f" -DVECTORSZ={vector * 2}" if vector > 900 else ""
+    more_flags = "".join(f" {flag}" for flag in wide(vector))
     more = "one state more than kvproto counts, all zeros, before it starts" if extra else "as many states as kvproto"
     rows = [
         f"{system.model}{preset}{sizes}, written by kvproto export --to promela.",
         "Parameters: " + (", ".join(f"{name}={value}" for name, value in system.parameters.items()) or "none") + ".",
-        f"  spin -o2 -a FILE && cc -O2 -w -DSAFETY -DNOREDUCE{wide} -o pan pan.c && ./pan -m1000000 -n",
+        f"  spin -o2 -a FILE && cc -O2 -w -DSAFETY -DNOREDUCE{more_flags} -o pan pan.c && ./pan -m1000000 -n",
         f"SPIN stores {more}; without -o2 it would drop variables that are only written.",
         "For -DBFS, which knows no hidden variables, add -DNOHID behind spin.",
     ]

@@ -6,6 +6,7 @@ import ast
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import replace
 from enum import Enum
 from typing import Any
 
@@ -202,7 +203,11 @@ class Calls(Loops):
         found = self.anything(arg)
         if not isinstance(found.type, SetT) and shape_of(found.type) != "set":
             self.fail("KV107", arg, f"set(...) of a {found.type}", "it is no collection", "write {x}")
-        return found
+        if isinstance(found, Bundle):
+            return replace(found, borrowed=False)
+        if isinstance(found, SetOf):
+            return found
+        return self.binary("union", found, SetOf(found.type, (), found.loc), found.type, node)  # a copy
 
     def _range(self, node: ast.Call) -> Operand:
         bounds = [self.static_number(a) for a in node.args]

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from kvproto.ir.nodes import Const, Expr, Local, SetLocal
-from kvproto.ir.types import BoolT, IntT, SetT
+from kvproto.ir.nodes import Cond, Const, Expr, Let, Local, Quant, Read, SetLocal
+from kvproto.ir.types import BoolT, IntT, RecordT, SetT
 from kvproto.lang.frontend import refused
 from kvproto.lang.frontend.calls import Calls
 from kvproto.lang.frontend.core import BOOL, INT
@@ -18,6 +18,11 @@ from kvproto.lang.source import assigned_names, function_source
 
 class Inlining(Calls):
     """Translates helpers in expression position, and properties."""
+
+    def __init__(self, state: RecordT) -> None:
+        super().__init__(state)
+        self.lent_results: set[str] = set()
+        """Locals that hold what a helper has returned of the state itself."""
 
     def arguments(self, fn: Callable[..., Any], node: ast.Call, definition: ast.FunctionDef) -> dict[str, Operand]:
         """Argument operands by parameter name, translated in the caller's frame."""
@@ -56,9 +61,11 @@ class Inlining(Calls):
             )
         values = self.arguments(fn, node, definition)
         for found in values.values():
-            if isinstance(found, Bundle) and not pure:
+            if isinstance(found, Alias | Static):
+                continue
+            if not pure:
                 self.own(found, node)
-            elif not isinstance(found, Alias | Static | Bundle) and isinstance(found.type, SetT):
+            if isinstance(found.type, SetT):
                 self.bounded_set(found.type, node)
         frame = Frame(fn, source, fn.__globals__, {}, self.frame, pure)
         caller, self.frame = self.frame, frame
@@ -89,15 +96,34 @@ class Inlining(Calls):
         """Whether the expression has the same value for as long as it can be named."""
         return isinstance(part, Const) or (isinstance(part, Local) and part.name in self.fixed)
 
-    def own(self, found: Bundle, node: ast.AST) -> Bundle:
-        """A record or array that may get a name, or KV143."""
-        if found.borrowed and not self.frame.pure:
+    def lent(self, found: Found) -> bool:
+        """Whether a value is what one of several parts of the state holds, which in Python would be that part."""
+        match found:
+            case Bundle():
+                return found.borrowed
+            case Read():
+                return isinstance(found.type, SetT)
+            case Local(name=name):
+                return name in self.lent_results
+            case Cond(then=one, orelse=other):
+                return self.lent(one) or self.lent(other)
+            case Let(body=body):
+                return self.lent(body)
+            case Quant(op="first", body=body, default=default):
+                return self.lent(body) or (default is not None and self.lent(default))
+            case _:
+                return False
+
+    def own(self, found: Found, node: ast.AST) -> Found:
+        """A value that may get a name, or KV143."""
+        if not self.frame.pure and self.lent(found):
+            copied = "" if isinstance(found, Bundle) else "copy the set: `set(...)`; or "
             self.fail(
                 "KV143",
                 node,
                 f"one of several parts of the state, chosen here, gets a name: {found.type}",
                 "in Python the name would go on standing for that part, and here for what it holds now",
-                "choose the index first, or write what you need of it: s.job[a if c else b]",
+                f"{copied}choose the index first: s.job[a if c else b]",
             )
         return found
 

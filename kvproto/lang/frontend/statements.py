@@ -187,8 +187,10 @@ class Statements(Mutations):
         if kind is None:
             return None
         found = self.variable(Variable(frame.result, kind), self.loc(node))
-        borrowed = any(isinstance(part, Bundle) and part.borrowed for _, part, _ in frame.returned)
-        return replace(found, borrowed=True) if isinstance(found, Bundle) and borrowed else found
+        if not any(self.lent(part) for _, part, _ in frame.returned):
+            return found
+        self.lent_results.add(frame.result)
+        return replace(found, borrowed=True) if isinstance(found, Bundle) else found
 
     def _settle_result(self) -> Type:
         """Give the values that a helper returns, all seen now, the one type they have in common."""
@@ -271,8 +273,7 @@ class Statements(Mutations):
         if isinstance(found, Alias | Static):
             self.frame.names[name] = self.freeze(found) if isinstance(found, Alias) else found
             return
-        if isinstance(found, Bundle):
-            found = self.own(found, value)
+        found = self.own(found, value)
         kind = kind or self._first_type(name, found, stmt)
         inner = before.name if isinstance(before, Variable) else self.fresh(name)
         fitting = self.coerce_any(found, kind, value, repr(name))
