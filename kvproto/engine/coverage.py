@@ -178,10 +178,9 @@ def _negated(cond: Expr) -> Expr:
     return Unary(BoolT(), "not", cond, cond.loc)
 
 
-OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In}
-
-
 # --- text --------------------------------------------------------------------------------------------
+
+OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In}
 
 
 def _text(cond: Expr, sources: Sources) -> str:
@@ -193,8 +192,9 @@ def _text(cond: Expr, sources: Sources) -> str:
         tree = ast.parse(written, mode="eval").body
     except SyntaxError:
         return show_expr(cond)
-    opposite = OPPOSITES.get(type(tree.ops[0])) if isinstance(tree, ast.Compare) and len(tree.ops) == 1 else None
-    if opposite is not None and not _denies(cond):
+    op = OPPOSITES.get(type(tree.ops[0])) if isinstance(tree, ast.Compare) and len(tree.ops) == 1 else None
+    if isinstance(tree, ast.Compare) and op is not None and not _denies(cond):
         # `a != b` is `not a == b` in the IR, both at one place, and this is the inner one.
-        return ast.unparse(ast.Compare(tree.left, [opposite()], tree.comparators))
-    return written
+        return ast.unparse(ast.Compare(tree.left, [op()], tree.comparators))
+    bare = isinstance(cond, Unary) and op is None and not isinstance(tree, ast.UnaryOp)
+    return f"not {written}" if bare else written
