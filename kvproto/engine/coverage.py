@@ -196,5 +196,5 @@ def _text(cond: Expr, sources: Sources) -> str:
     if isinstance(tree, ast.Compare) and op is not None and not _denies(cond):
         # `a != b` is `not a == b` in the IR, both at one place, and this is the inner one.
         return ast.unparse(ast.Compare(tree.left, [op()], tree.comparators))
-    bare = isinstance(cond, Unary) and op is None and not isinstance(tree, ast.UnaryOp)
+    bare = isinstance(cond, Unary) and cond.op == "not" and op is None and not isinstance(tree, ast.UnaryOp)
     return f"not {written}" if bare else written

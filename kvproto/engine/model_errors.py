@@ -19,6 +19,9 @@ CURES = {
     "KV203": "test for None first: require(x is not None), or `if x is not None`",
     "KV204": "test the divisor first: require(n != 0), or `if n != 0`",
     "KV205": "give a default: min(..., default=0)",
+    "KV206": "guard the line with require(len(queue) < n), or make the queue longer",
+    "KV207": "guard the line with require(len(queue) > 0)",
+    "KV208": "guard the line with require(bag.count(x) < n), or allow more copies",
 }
 
 

@@ -221,18 +221,27 @@ def test_a_long_search_keeps_a_journal_by_itself(tmp_path: Path, monkeypatch: py
     assert search(benchmark(), Options(fallback_checkpoint=path, max_states=99)).checkpoint is None
     assert not path.parent.exists()
 
-    monkeypatch.setattr(search_module, "WORTH_KEEPING_S", 0)
+    monkeypatch.setattr("kvproto.engine.search.WORTH_KEEPING_S", 0)
     result = search(benchmark(), Options(fallback_checkpoint=path, max_states=99))
     assert result.checkpoint == path
     assert searched(benchmark()) == searched(benchmark(), resume=path)
 
 
-def test_a_finished_search_takes_its_journal_away(tmp_path: Path) -> None:
+def test_a_finished_search_takes_its_journal_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kvproto.engine.search.WORTH_KEEPING_S", 0)
     path = tmp_path / "journal"
     result = search(benchmark(), Options(fallback_checkpoint=path, checkpoint_interval=1e-9))
 
     assert result.checkpoint is None
     assert not path.exists()
+
+
+def test_other_tiers_keep_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kvproto.engine.search.WORTH_KEEPING_S", 0)
+    for tier in ({"engine": "reference"}, {"tier": "python"}):
+        options = Options(fallback_checkpoint=tmp_path / "journal", max_states=99, **tier)  # type: ignore[arg-type]
+        assert search(benchmark(), options).checkpoint is None
+    assert list(tmp_path.iterdir()) == []
 
 
 # --- what does not fit --------------------------------------------------------------------------------------

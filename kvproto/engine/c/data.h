@@ -61,7 +61,7 @@ typedef struct {
     const uint32_t *window_table; /* word, shift, bits */
     const guard *guard_table;
     uint64_t memory_limit, seed, numbered, fingerprints, workers, share_from;
-    const uint64_t *canon; /* tables of the symmetry reduction, see plan.py, or NULL */
+    const uint64_t *canon; /* tables of the symmetry reduction, see tables.py, or NULL */
     const kv_por *por; /* tables of the partial-order reduction, or NULL */
     const char *spill; /* an open file's path to put states into when memory is short, or NULL */
 } kv_spec;

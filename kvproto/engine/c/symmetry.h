@@ -2,15 +2,13 @@
 
 static uint64_t canonical_scratch(const kv_engine *e)
 {
-    return e->canon == NULL ? 0 : canon_scratch(e->canon) + e->words;
+    return e->canon == NULL ? 0 : canon_scratch(e->canon);
 }
 
 /* Replaces the state by its representative. */
 static void canonicalize(const kv_engine *e, worker *w, uint64_t *s)
 {
-    uint64_t *in = w->canonical;
-    memcpy(in, s, e->words * sizeof *s);
-    canon_apply(e->canon, in + e->words, in, s);
+    canon_apply(e->canon, w->canonical, s, s);
 }
 
 static int fill_canon(kv_engine *e, const kv_spec *spec)
