@@ -73,12 +73,11 @@ class World:
 
     # --- actions --------------------------------------------------------------------------------------
 
-    def action(self, process: int) -> Block:
+    def action(self, process: int, here: int) -> Block:
         """A step of a process from one place to another one, most often further on."""
         code = Code()
-        here = self.rng.randrange(self.places)
         code.emit(Op.TEST, a=2 * process, imm=here)
-        for _ in range(self.rng.choice((0, 0, 1, 1, 2))):
+        for _ in range(self.rng.choice((0, 0, 0, 1, 1, 2))):
             self.guard(code, process)
         for _ in range(self.rng.choice((0, 1, 1, 2))):
             self.effect(code, process, depth=0)
@@ -189,7 +188,10 @@ def concurrent_program(seed: int) -> tuple[Program, list[int]]:
     world = World(rng)
     leaves = world.leaves()
     actions = [
-        world.action(process) for process in range(world.processes) for _ in range(rng.choice((2, 3, 4, 5)))
+        world.action(process, here)
+        for process in range(world.processes)
+        for here in range(world.places)
+        for _ in range(rng.choice((0, 1, 1, 1, 1, 2)))
     ]
     rng.shuffle(actions)
     claims = tuple(world.question() for _ in range(rng.choice((0, 1, 1, 2))))

@@ -9,7 +9,6 @@ import pytest
 from small_models import COUNT, Make, benchmark, figures, has_c, incident, release, searched, shipped, verdicts
 
 from kvproto.diagnostics import KvError
-from kvproto.engine import search as search_module
 from kvproto.engine.outcome import Options, Progress, Result
 from kvproto.engine.search import search
 from kvproto.ir.nodes import System

@@ -18,7 +18,7 @@ DEEPEST = 80
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """A cell gets a new value in the states of a region."""
+    """A cell gets a value in the states of a region."""
 
     cell: int
     where: Region
@@ -39,7 +39,10 @@ class Footprint:
     reads: dict[Atom, list[Region]] = field(default_factory=dict)
     control: set[Atom] = field(default_factory=set)
     """The atoms that decide on enabledness and on the way through the block."""
+    writes: list[Effect] = field(default_factory=list)
+    """What it puts into cells."""
     effects: list[Effect] = field(default_factory=list)
+    """The same, where that is not what was there."""
     answers: list[tuple[Cover, Value]] = field(default_factory=list)
     """For blocks that answer: the value of each RET, and the states that come there."""
     failing: list[Region] = field(default_factory=list)
@@ -88,9 +91,9 @@ def _everything_mentioned(cells: Cells, block: Block) -> Footprint:
                 found.reads[atom] = [EVERYWHERE]
                 found.control.add(atom)
                 if item.op in (Op.STORE, Op.SETC, Op.STOREX):
-                    found.effects.append(Effect(cell, EVERYWHERE))
-            if item.op is Op.RET:
-                found.answers.append((ALWAYS, unknown({})))
+                    found.writes.append(Effect(cell, EVERYWHERE))
+    found.answers.append((ALWAYS, unknown(dict.fromkeys(found.reads, ALWAYS))))
+    found.effects = list(found.writes)
     return found
 
 
@@ -326,7 +329,8 @@ class _Walk:
             return
         if value.cases is None:
             self._look(value.atoms, done, control=False)
-            self.found.effects += [Effect(cell, region, bits=value.bits) for region in done]
+            for region in done:
+                self._both(Effect(cell, region, bits=value.bits))
             return
         self._look(value.atoms, done, control=False)
         for region, simple in value.cases:
@@ -338,10 +342,16 @@ class _Walk:
     def _effect(self, cell: int, where: Region, simple: Simple) -> None:
         if simple[0] not in (-1, cell):
             self._look({simple: ALWAYS}, (where,), control=False)
-            self.found.effects.append(Effect(cell, where, source=simple))
+            self._both(Effect(cell, where, source=simple))
             return
         new = self.cells.constant(cell, simple[1]) if simple[0] < 0 else simple[1]
+        # Where the value stays the same it may matter that it was written: if somebody else writes, too.
+        self.found.writes.append(Effect(cell, where, new=new))
         identity = self.cells.identities[cell]
         moved = self.cells.changed(identity, new) & where.get(cell, self.cells.values(cell))
         if moved:
             self.found.effects.append(Effect(cell, {**where, cell: moved}, new=new))
+
+    def _both(self, effect: Effect) -> None:
+        self.found.writes.append(effect)
+        self.found.effects.append(effect)

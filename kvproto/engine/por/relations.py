@@ -77,9 +77,12 @@ class _Builder:
         self.prints = [self._footprint(block) for block in program.actions]
         self.commuting = Commuting(program, self.cells, self.prints)
         self.effects: dict[int, list[tuple[int, Effect]]] = defaultdict(list)
+        self.writes: dict[int, list[tuple[int, Effect]]] = defaultdict(list)
         for action, found in enumerate(self.prints):
             for effect in found.effects:
                 self.effects[effect.cell].append((action, effect))
+            for write in found.writes:
+                self.writes[write.cell].append((action, write))
         self.result = Relations(len(program.actions), self.cells)
         self.entries = 0
         self.rows: list[dict[int, None]] = [{} for _ in program.actions]
@@ -167,10 +170,12 @@ class _Builder:
                         bad = self._distinguished(effect, table)
                         found_here = self._regions(effect.where, cell, bad, where, self.prints[b].enabled)
                         self._note(found, a, b, found_here)
-                for b, other in effects:
+        for cell, writes in self.writes.items():
+            for a, one in writes:
+                for b, two in writes:
                     if a < b:
-                        bad = self._not_commuting(effect, other)
-                        self._note(found, a, b, self._regions(effect.where, cell, bad, [other.where], ({},)))
+                        bad = self._not_commuting(one, two)
+                        self._note(found, a, b, self._regions(one.where, cell, bad, [two.where], ({},)))
         return found
 
     def _note(
