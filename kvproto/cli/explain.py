@@ -9,7 +9,7 @@ import click
 from kvproto.cli.options import say
 from kvproto.diagnostics import CATALOGUE, KvError, did_you_mean
 from kvproto.lang.load import find, shipped_models
-from kvproto.lang.model import InvariantMark
+from kvproto.lang.properties import ClaimMark
 
 
 @click.command()
@@ -37,7 +37,7 @@ def properties() -> dict[str, list[tuple[str, str, str]]]:
     found: dict[str, list[tuple[str, str, str]]] = {}
     for name in shipped_models():
         model = find(name).model
-        for fn, mark in model.marked(InvariantMark):
+        for fn, mark in model.marked(ClaimMark):
             found.setdefault(fn.__name__, []).append((name, mark.claim, inspect.getdoc(fn) or ""))
         if model.terminal is not None or model.deadlock:
             done = inspect.getdoc(model.terminal) or "" if model.terminal else ""

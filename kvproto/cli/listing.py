@@ -10,7 +10,8 @@ from kvproto.cli.options import say
 from kvproto.lang.bind import choose, sorts_of
 from kvproto.lang.binding import Parameter
 from kvproto.lang.load import Target, find, shipped_models
-from kvproto.lang.model import InvariantMark, Model
+from kvproto.lang.model import Model
+from kvproto.lang.properties import ClaimMark
 
 
 @click.command("list")
@@ -34,11 +35,16 @@ def lines(name: str, model: Model) -> list[str]:
     found += _section("sorts", [(s.name, s.doc) for s in sorts_of(model).values()])
     parameters = model.params.parameters() if model.params else {}
     found += _section("parameters", [(f"{n}={_shown(p)}", p.doc) for n, p in parameters.items()])
-    claims = [(fn.__name__, mark.claim) for fn, mark in model.marked(InvariantMark)]
+    claims = [(fn.__name__, _worded(mark)) for fn, mark in model.marked(ClaimMark)]
     if model.terminal is not None or model.deadlock:
         claims.append(("no_deadlock", "some action can happen, unless everything is done"))
     found += _section("properties", claims)
     return found
+
+
+def _worded(mark: ClaimMark) -> str:
+    """The claim, and what kind it is unless it speaks of every state."""
+    return mark.claim if mark.kind == "invariant" else f"{mark.claim} ({mark.kind.replace('_', ' ')})"
 
 
 def action_lines(target: Target) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -84,7 +84,7 @@ def to_options(given: dict[str, Any], fallback_checkpoint: Path | None = None) -
     for what, reason, cure in _contradictions(given):
         raise KvError("KV006", what, reason=reason, cure=cure)
     spill = None if given["spill"] is None else Path(given["spill"])
-    if spill is not None and not (spill.is_dir() and os.access(spill, os.W_OK)):
+    if spill is not None and not _takes_files(spill):
         raise KvError(
             "KV006",
             f"--spill {given['spill']!a} is no folder that can be written",
@@ -101,6 +101,14 @@ def to_options(given: dict[str, Any], fallback_checkpoint: Path | None = None) -
         fallback_checkpoint=fallback_checkpoint,
         **{name: given[name] for name in (*names, *more)},
     )
+
+
+def _takes_files(folder: Path) -> bool:
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except (OSError, ValueError):
+        return False
 
 
 def _contradictions(given: dict[str, Any]) -> Iterator[tuple[str, str, str]]:

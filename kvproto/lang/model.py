@@ -16,7 +16,6 @@ from kvproto.lang.sorts import Sort
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-InvariantMark = ClaimMark
 
 
 @dataclass(frozen=True, slots=True)

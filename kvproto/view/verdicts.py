@@ -109,6 +109,9 @@ def describe(row: Row, *, quiet: bool = False) -> list[str]:
         f"{result.seconds:.2f} s  {result.bytes_per_state:.0f} bytes/state  {end}"
     )
     lines += [*notes(result), *warnings(result), *_folded(doubt(result))]
+    if result.checkpoint and not result.interrupted:
+        # Never folded: it is there to be copied.
+        lines.append(f"  to go on: the same options and  --resume {printable(shlex.quote(str(result.checkpoint)))}")
     violated = [row.traces[f.claim.name] for f in result.findings if f.counterexample and f.claim.name in row.traces]
     return lines + _next(violated or ([] if quiet else list(row.traces.values())))
 
@@ -185,10 +188,8 @@ def doubt(result: Result) -> str:
     if result.interrupted:
         return "inconclusive: interrupted"
     if not result.complete:
-        cures = [CURES[result.stopped]] if result.stopped in CURES else []
-        if result.checkpoint:
-            cures.append(f"go on with  --resume {printable(shlex.quote(str(result.checkpoint)))}")
-        return f"inconclusive: the search was stopped ({result.stopped})" + "".join(f"; {cure}" for cure in cures)
+        cure = CURES.get(result.stopped)
+        return f"inconclusive: the search was stopped ({result.stopped})" + (f"; {cure}" if cure else "")
     if not result.findings:
         return "inconclusive: nothing was selected, the model has no property; write one with @invariant"
     if result.states == 0:
