@@ -76,12 +76,6 @@ def kvproto_ways(workers: int) -> tuple[Way, ...]:
         Way("compiled", "kvproto, compiled", "kvproto", (plain, "--tier", "compiled")),
         Way("auto", "kvproto, as it comes but without symmetry", "kvproto", (plain,)),
         Way(
-            "fingerprints",
-            "kvproto, compiled, fingerprints",
-            "kvproto",
-            (plain, "--tier", "compiled", "--fingerprints", "--accept-lossy"),
-        ),
-        Way(
             "workers",
             f"kvproto, compiled, {workers} workers",
             "kvproto",

@@ -107,7 +107,7 @@ def _table(size: str, lines: Sequence[Line]) -> str:
             line.way.title,
             f"{first.states:,}" + ("" if line.right else f" (should be {line.expected:,})"),
             _seconds(line.cpu()),
-            _seconds(line.search()) if line.lasts else "",
+            _seconds(line.search()),
             _seconds(line.wall()),
             _thousands(first.states / line.cpu()),
             _times(ratio(line, lines, whole=True)),

@@ -71,7 +71,8 @@ def bench(
             begun, heavy = [], []
             if starts:
                 begun = measure_starts(workshop, rounds or 3, _tell)
-                begun += measure_counterexamples(workshop, chosen, rounds or 3, with_spin, _tell)
+                ends = list(dict.fromkeys([chosen[0], chosen[-1]]))
+                begun += measure_counterexamples(workshop, ends, rounds or 3, with_spin, _tell)
                 heavy = imported(workshop)
         except (Failed, spin.SpinFailed) as problem:
             raise KvError(

@@ -34,7 +34,8 @@ def footprint(action: Action) -> Footprint:
 
 def claim_reads(claim: Claim) -> tuple[str, ...]:
     """What a property depends on."""
-    return tuple(sorted(_reads(claim.cond))) if claim.cond is not None else ()
+    asked = [expr for expr in (claim.trigger, claim.cond) if expr is not None]
+    return tuple(sorted(set().union(*map(_reads, asked))))
 
 
 def field(place: Place) -> str:

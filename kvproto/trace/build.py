@@ -194,7 +194,8 @@ def fill(doc: str, args: Mapping[str, Value]) -> str:
     """First paragraph of a docstring in one line, `{r}` replaced by the argument."""
     text = " ".join(inspect.cleandoc(doc).split("\n\n")[0].split())
     for name, value in args.items():
-        text = text.replace("{" + name + "}", str(value))
+        shown = "{" + ", ".join(map(str, value)) + "}" if isinstance(value, list) else str(value)
+        text = text.replace("{" + name + "}", shown)
     return text
 
 

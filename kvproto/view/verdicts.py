@@ -22,7 +22,7 @@ CURES = {
     "state limit": "raise --max-states",
     "depth limit": "raise --max-depth",
     "time limit": "raise --time-limit",
-    "memory limit": "raise --memory-limit, or add --spill DIR, a folder on a disk with room",
+    "memory limit": "raise --memory-limit, or add --spill DIR",
 }
 """What to do about a search that a limit stopped."""
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from kvproto.engine.search import search
 from kvproto.engine.outcome import Options, Result
+from kvproto.engine.search import search
 from kvproto.export import spin
 from kvproto.export.promela.model import export as to_promela
 from kvproto.export.tla.module import export as to_tla
@@ -22,8 +22,9 @@ from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import find
 
-QUICK = ("-O0", "-w", "-DSAFETY", "-DNOREDUCE")
-"""The C compiler takes longer than most searches."""
+COUNTING = ("-w", "-DSAFETY", "-DNOREDUCE")
+QUICK, OPTIMISED = ("-O0", *COUNTING), ("-O2", *COUNTING)
+"""The C compiler takes longer than most searches, so that it mostly does not optimise."""
 
 TLC = "KVPROTO_TLC"
 """Environment variable: how TLC is started, such as `java -cp tla2tools.jar tlc2.TLC`."""
@@ -68,12 +69,14 @@ class Spun:
     output: str
 
 
-def spun(system: System, folder: Path, *, properties: bool = False) -> Spun:
+def spun(
+    system: System, folder: Path, *, properties: bool = False, compiling: tuple[str, ...] = QUICK
+) -> Spun:
     """The exported system in SPIN; without properties every state is visited."""
     exported = to_promela(system, properties=properties)
     model = folder / "model.pml"
     model.write_text(exported.text, encoding="utf-8")
-    pan = spin.build(model, folder / "pan", (*QUICK, *exported.flags))
+    pan = spin.build(model, folder / "pan", (*compiling, *exported.flags))
     found = spin.search(pan, errors=1 if properties else 0)
     return Spun(found.states - exported.extra, found.transitions - 1, found.errors, found.output)
 
@@ -98,7 +101,7 @@ def tlc(command: list[str], system: System, folder: Path, *, properties: bool = 
     output = done.stdout + done.stderr
     states = re.findall(r"(\d+) distinct states found", output)
     depth = re.search(r"depth of the complete state graph search is (\d+)", output)
-    problems = re.findall(r"Invariant \S+ is violated|Temporal properties were violated|Deadlock reached|Error: .*", output)
+    problems = re.findall(r"Invariant \S+ is violated|Temporal properties|Deadlock reached|Error: .*", output)
     return Checked(int(states[-1]) if states else None, int(depth[1]) if depth else None, tuple(problems), output)
 
 

@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from lang_native import agree
+import searching
+from lang_native import FOOTER, HEADER, agree
 
 STATE = """
 class Kind(Enum):
@@ -499,12 +500,27 @@ s.n = len([q for q in subsets(Page) if q <= {0, p}]) % 4
 """
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_both_readings_agree(name: str, tmp_path: Path) -> None:
+def text_of(name: str) -> str:
+    """The model of a case, without header and footer."""
     body, _, helpers = CASES[name].strip("\n").partition("\n---\n")
     used = [n for n in PARAMETERS if re.search(rf"\b{n}\b", body)]
     lines = [*(["require(o != r)"] if "o" in used else []), *body.splitlines()]
     head = f"@action(m)\ndef go(s, {', '.join(f'{n}: {PARAMETERS[n]}' for n in used)}):\n"
-    text = STATE + helpers + "\n" + head + "\n".join("    " + line for line in lines)
+    return STATE + helpers + "\n" + head + "\n".join("    " + line for line in lines)
 
-    assert agree(tmp_path, text) >= 1
+
+@pytest.mark.parametrize("name", CASES)
+def test_both_readings_agree(name: str, tmp_path: Path) -> None:
+    assert agree(tmp_path, text_of(name)) >= 1
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_engines_agree(name: str, tmp_path: Path) -> None:
+    with searching.imported(HEADER + text_of(name) + FOOTER, tmp_path) as module:
+        system = searching.system_of(module)
+        found = searching.reference(system)
+        for tier in searching.tiers():
+            searched = searching.search(system, tier)
+
+            assert searched is not None
+            searching.agree(system, found, searched)

@@ -150,6 +150,29 @@ def test_lengths_that_no_file_has(counting: System, tmp_path: Path, count: int) 
         assert outcome(counting, path, changed) == searched(counting)
 
 
+def test_long_records_come_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the last part has the counters; without it the others do not count."""
+    path = tmp_path / "journal"
+    short = journal(benchmark(), path, 50)
+    monkeypatch.setattr(checkpoint, "AT_ONCE", 7)
+    parts = journal(benchmark(), path, 50, 99)
+    marks = records(parts)
+    whole = searched(benchmark())
+
+    assert len(marks) > 12
+    assert len(parts) > len(short)
+    for number, mark in enumerate(marks):
+        found = outcome(benchmark(), path, parts[:mark])
+        assert found == whole or ("holds no complete record" in str(found) and number < 9)
+    search(benchmark(), Options(resume=damaged(path, parts[: marks[-2]]), max_states=60))
+    assert searched(benchmark()) == searched(benchmark(), resume=path)
+
+
+def damaged(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
 # --- places -----------------------------------------------------------------------------------------------
 
 

@@ -48,7 +48,9 @@ def test_a_resumed_search_is_the_whole_search(tmp_path: Path, name: str, states:
     assert not path.exists()
 
 
-@pytest.mark.parametrize("more", [{"keep_going": True}, {"coverage": True}, {"properties": ("own_data",)}])
+@pytest.mark.parametrize(
+    "more", [{"keep_going": True}, {"coverage": True}, {"properties": ("own_data",)}, {"por": True}], ids=str
+)
 def test_whatever_is_searched_for(tmp_path: Path, more: dict[str, object]) -> None:
     path = tmp_path / "journal"
     begun(benchmark(), path, 100, **more)

@@ -206,11 +206,15 @@ def simplified(cover: Iterable[Region], most: int) -> Cover:
 def limited(cover: Iterable[Region], most: int) -> tuple[Cover, bool]:
     """The same, and whether it is the same set of states."""
     regions: list[Region] = []
+    cut = False
     for region in cover:
         if not region:
             return ALWAYS, True
-        _put(regions, region)
-    if len(regions) > most:
+        if cut or len(regions) >= 2 * most + 8:  # trying to join them costs too much
+            regions, cut = [hull([*regions, region])], True
+        else:
+            _put(regions, region)
+    if cut or len(regions) > most:
         return (hull(regions),), False
     return tuple(regions), True
 

@@ -246,10 +246,12 @@ class _Walk:
         numbers = (simple[1],) if simple[0] < 0 else self.cells.tables[simple[1]]
         return all(0 <= number >> width == 0 for number in numbers)
 
-    def _targets(self, index: Value, imm: int, where: Cover) -> list[int] | None:
-        """The leaves that an index may choose, None if that cannot be told."""
+    def _targets(self, index: Value, imm: int, where: Cover) -> list[int]:
+        """The leaves that an index may choose."""
         if index.cases is None:
-            return None
+            span = self.values.span(index)
+            first, last = (0, len(self.cells.of_leaf) - 1) if span is None else (span[0] + imm, span[1] + imm)
+            return list(range(max(first, 0), min(last + 1, len(self.cells.of_leaf))))
         limits = hull(where)
         numbers: set[int] = set()
         for region, (cell, table) in index.cases:
@@ -267,9 +269,8 @@ class _Walk:
         index = point.registers[ins.a]
         self._look(index.all_atoms, point.where, control=True)
         targets = self._targets(index, ins.imm, point.where)
-        if not targets:
-            every = range(len(self.cells.of_leaf))
-            return unknown(together(index.all_atoms, *(self._load(leaf, point).all_atoms for leaf in every)))
+        if index.cases is None or not targets:
+            return unknown(together(index.all_atoms, *(self._load(leaf, point).all_atoms for leaf in targets)))
         value = self._load(targets[-1], point)
         for leaf in reversed(targets[:-1]):
             value = self.values.choose(self._chosen(index, ins.imm, leaf), self._load(leaf, point), value)
@@ -278,9 +279,8 @@ class _Walk:
     def _store_any(self, ins: Ins, point: _Point) -> None:
         index, value = point.registers[ins.a], point.registers[ins.b]
         self._look(index.all_atoms, point.where, control=True)
-        targets = self._targets(index, ins.imm, point.where)
-        for leaf in range(len(self.cells.of_leaf)) if targets is None else targets:
-            chosen = unknown(index.all_atoms, truth=True) if targets is None else self._chosen(index, ins.imm, leaf)
+        for leaf in self._targets(index, ins.imm, point.where):
+            chosen = self._chosen(index, ins.imm, leaf)
             for cell, content in self._spread(leaf, value).items():
                 point.contents[cell] = self.values.choose(chosen, content, self._content(cell, point))
 

@@ -309,7 +309,7 @@ class _Builder:
             changers = self._changers(found.control)
             for region, exact in _ways(found, wanted):
                 self._fact(region, exact, found, changers, group)
-            for region in simplified(found.failing, 1):
+            for region in simplified(found.failing, MOST_FACTS):
                 self._fact(region, False, found, changers, group if wanted else NOBODY)
 
     def _fact(self, region: Region, exact: bool, found: Footprint, changers: Row, group: int) -> None:
@@ -336,7 +336,7 @@ class _Builder:
             return
         found = self._footprint(self.program.constraint)
         changers = self._changers(found.control)
-        for region in simplified(found.failing, 1):
+        for region in simplified(found.failing, MOST_FACTS):
             self._fact(region, False, found, changers, NOBODY)
         leaving = sorted({self.result.owner[node] if self.result.owner[node] >= 0 else node for node in changers})
         everybody = tuple(range(len(self.prints)))

@@ -29,6 +29,8 @@ Simple = tuple[int, int]
 
 Cases = tuple[tuple[Region, Simple], ...]
 
+Span = tuple[int, int]
+
 Bit = int | Atom
 """0, 1, or an atom with a table of zeros and ones."""
 
@@ -63,6 +65,8 @@ class Value:
     atoms: Atoms = field(default_factory=dict)
     bits: tuple[Bit, ...] | None = None
     """What each bit is, lowest first, if that is known although there are no cases: for sets."""
+    span: Span | None = None
+    """The smallest and the largest number it can be, if nothing better is known."""
 
     @property
     def simple(self) -> Simple | None:
@@ -169,7 +173,9 @@ class Values:
         joined = [(r, s) for s, regions in grouped.items() for r in simplified(regions, MOST_CASES)]
         truth = all(self.of_simple(simple).truth for simple in grouped)
         if len(joined) > MOST_CASES:
-            return unknown(together(atoms, *({s: (r,)} for r, s in joined if s[0] >= 0)), truth=truth)
+            rest = unknown(together(atoms, *({s: (r,)} for r, s in joined if s[0] >= 0)), truth=truth)
+            ends = [self._ends(simple) for simple in grouped]
+            return replace(rest, span=(min(low for low, _ in ends), max(high for _, high in ends)))
         parts = [(region, self.of_simple(simple)) for region, simple in joined]
         zero, nonzero = (
             simplified([b for r, v in parts for p in pick(v) if (b := meet(r, p)) is not None], MOST_REGIONS)
@@ -192,6 +198,7 @@ class Values:
         atoms = together(test.all_atoms, *(under(value.atoms, cover) for cover, value in sides))
         if then.cases is None or orelse.cases is None:
             found = unknown(together(atoms, *(under(value.all_atoms, cover) for cover, value in sides)))
+            found = replace(found, span=_hull_of(self.span(then), self.span(orelse)))
         else:
             parts = [(part, case) for cover, value in sides for part in cover for case in value.cases or ()]
             cases = [(m, s) for part, (r, s) in parts if (m := meet(part, r)) is not None]
@@ -220,8 +227,28 @@ class Values:
         if op is Op.MOVE:
             return a
         if op in BINARY:
-            return self._logical(op, a, b) or self._bitwise(op, a, b) or self._binary(op, a, b)
-        return self._of_set(op, a, imm) or self._unary(op, a, imm)
+            found = self._logical(op, a, b) or self._bitwise(op, a, b) or self._binary(op, a, b)
+        else:
+            found = self._of_set(op, a, imm) or self._unary(op, a, imm)
+        if found.cases is None and not found.truth and found.bits is None:
+            return replace(found, span=span_of(op, self.span(a), self.span(b), imm))
+        return found
+
+    def span(self, value: Value) -> Span | None:
+        """The smallest and the largest number that a value can be, None if nobody knows."""
+        if value.cases is not None:
+            ends = [self._ends(simple) for _, simple in value.cases] or [(0, 0)]
+            return min(low for low, _ in ends), max(high for _, high in ends)
+        if value.truth:
+            return 0, 1
+        return value.span if value.bits is None else (0, (1 << len(value.bits)) - 1)
+
+    def _ends(self, simple: Simple) -> Span:
+        cell, table = simple
+        if cell < 0:
+            return table, table
+        numbers = [self.cells.tables[table][at] for at in members(self.cells.values(cell))]
+        return min(numbers), max(numbers)
 
     def _unary(self, op: Op, a: Value, imm: int) -> Value:
         if a.simple is not None:
@@ -377,6 +404,47 @@ def _judged(value: Value, zero: Judged, nonzero: Judged, *, truth: bool) -> Valu
     """The value with better knowledge of where it is 0."""
     tight = zero[1], nonzero[1]
     return replace(value, zero=zero[0], nonzero=nonzero[0], truth=truth, tight=tight)
+
+
+def span_of(op: Op, a: Span | None, b: Span | None, imm: int) -> Span | None:
+    """The smallest and the largest result of an operation on numbers from these spans."""
+    if a is None or (b is None and op in BINARY):
+        return None
+    low, high = a
+    match op:
+        case Op.ADDI:
+            return low + imm, high + imm
+        case Op.MULI:
+            return min(low * imm, high * imm), max(low * imm, high * imm)
+        case Op.POPCOUNT:
+            return 0, max(high, 0).bit_length()
+        case Op.LOWBIT:
+            return 0, max(high.bit_length() - 1, 0)
+    assert b is not None or op not in BINARY
+    if b is None:
+        return None
+    match op:
+        case Op.ADD:
+            return low + b[0], high + b[1]
+        case Op.SUB:
+            return low - b[1], high - b[0]
+        case Op.MIN:
+            return min(low, b[0]), min(high, b[1])
+        case Op.MAX:
+            return max(low, b[0]), max(high, b[1])
+        case Op.MUL:
+            ends = [x * y for x in a for y in b]
+            return min(ends), max(ends)
+        case Op.MOD if b[0] > 0:
+            return 0, b[1] - 1
+        case Op.BAND | Op.BOR | Op.BXOR if low >= 0 and b[0] >= 0:
+            return 0, min(high, b[1]) if op is Op.BAND else (1 << max(high, b[1]).bit_length()) - 1
+        case _:
+            return None
+
+
+def _hull_of(one: Span | None, two: Span | None) -> Span | None:
+    return None if one is None or two is None else (min(one[0], two[0]), max(one[1], two[1]))
 
 
 def _one_cell(x: Simple, y: Simple) -> bool:

@@ -9,7 +9,7 @@ from enum import Enum
 from typing import cast
 
 from kvproto.ir.fold import fold_expr
-from kvproto.ir.nodes import Const, Domain, Expr, Local, Quant, QuantOp, Read, Unary
+from kvproto.ir.nodes import Const, Domain, Expr, Let, Local, Quant, QuantOp, Read, Unary
 from kvproto.ir.shapes import dimensions, elements_of, large_set, shape_of, value_count
 from kvproto.ir.types import (
     MAX_SET,
@@ -25,7 +25,7 @@ from kvproto.ir.types import (
     scalars_of,
     values_of,
 )
-from kvproto.ir.walk import replaced, subexpressions
+from kvproto.ir.walk import can_fault, replaced, subexpressions
 from kvproto.lang.frontend.bundles import kind_of
 from kvproto.lang.frontend.containers import LARGE, Containers, Source
 from kvproto.lang.frontend.core import BOOL, INT
@@ -202,7 +202,10 @@ class Loops(Containers):
         if op in ("any", "all"):
             return self.truth(elt)
         if op == "count":
-            return Const(IntT(1, 1), 1, self.loc(elt))
+            one, counted = Const(IntT(1, 1), 1, self.loc(elt)), self.anything(elt)
+            if isinstance(counted, Bundle) or not can_fault(counted):
+                return one
+            return Let(one.type, self.fresh("counted"), counted, one, one.loc)
         if op == "first":
             return self.anything(elt)
         found = self.expr(elt)

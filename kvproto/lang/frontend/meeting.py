@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NoReturn
 
 from kvproto.ir.nodes import Binary, Checked, Cond, Const, Expr, Local, Read, SetOf, ToIndex, Unary
@@ -46,8 +47,8 @@ class Meeting(Core):
 
     def coerce_whole(self, found: Found, wanted: RecordT | ArrayT, node: ast.AST, what: str) -> Bundle:
         """`found` as a record or array; a literal becomes a set with many possible elements."""
-        if isinstance(found, Bundle) and found.type == wanted:
-            return found
+        if isinstance(found, Bundle) and self.alike(found.type, wanted):
+            return found if found.type == wanted else replace(found, type=wanted)
         if isinstance(found, SetOf) and isinstance(wanted, RecordT) and wanted.shape == "set":
             assert wanted.element is not None
             items = [self.fit(item, wanted.element, node, "an element") for item in found.items]
@@ -162,7 +163,9 @@ class Meeting(Core):
 
     @staticmethod
     def alike(one: Type, other: Type) -> bool:
-        """Same type; two integers are alike whatever their bounds, since stores are checked."""
+        """Same type; two integers are alike whatever their bounds, since stores are checked, and arrays of them."""
+        if isinstance(one, ArrayT) and isinstance(other, ArrayT):
+            return one.index == other.index and Meeting.alike(one.element, other.element)
         return (isinstance(one, IntT) and isinstance(other, IntT)) or one == other
 
     def _constant(self, found: Const, wanted: IntT | SortT, node: ast.AST) -> Expr:
@@ -221,7 +224,7 @@ class Meeting(Core):
         assert isinstance(one, Bundle)
         if isinstance(other.type, NoneT):
             self.never_none(one.type, node)
-        if not isinstance(other, SetOf) and one.type != other.type:
+        if not isinstance(other, SetOf) and not self.alike(one.type, other.type):
             self.differ(other.type, one.type, node)
         pairs = zip(one.parts, self.coerce_whole(other, one.type, node, "one side").parts, strict=True)
         return self.logic("and", [Binary(BOOL, "==", a, b, self.loc(node)) for a, b in pairs], node)

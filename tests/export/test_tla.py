@@ -1,0 +1,175 @@
+"""TLA+ modules: what they look like, that they are whole, and what TLC says where there is one."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from export_models import MODELS, text_of
+from export_runs import every_state, model_in, needs_tlc, shipped, tlc, without_claims
+
+from kvproto.export.tla.module import export
+from kvproto.export.tla.types import RESERVED
+from kvproto.ir.nodes import System
+
+GOLDEN = Path(__file__).parent / "golden"
+
+SHIPPED = [
+    ("kv_transfer@safe", "S"),
+    ("kv_transfer@vulnerable", "S"),
+    ("sglang@0.5.19", "small"),
+    ("sglang@0.5.20", "small"),
+    ("sglang@0.5.21", "small"),
+    ("sglang@patched", "small"),
+    ("sglang@incident", "incident"),
+]
+
+
+@pytest.mark.parametrize("kind", ["tla", "cfg"])
+def test_kv_transfer(kind: str) -> None:
+    """As `kvproto export kv_transfer@safe --scope S --to tla --properties -o kv_transfer.tla` writes them."""
+    module = export(shipped("kv_transfer@safe", "S"), name="kv_transfer", properties=True)
+    text = (GOLDEN / f"kv_transfer.{kind}").read_text(encoding="utf-8")
+
+    assert text == (module.text if kind == "tla" else module.config)
+
+
+LIVE = '''
+from kvproto.lang import *
+
+R = Sort("R", labels="AB", size=2)
+m = Machine("m", "")
+
+class State(Record):
+    served: Array(R, Bool)
+    turn: R
+
+@action(m)
+def serve(s, r: R):
+    """Serves {r}."""
+    require(s.turn == r)
+    s.served[r] = True
+
+@action(m, fair="strong")
+def turn(s, r: R, to: R):
+    require(s.turn == r and s.served[r])
+    s.turn = to
+
+@eventually("both are served")
+def all_served(s):
+    return all(s.served[r] for r in R)
+
+@leads_to("who has the turn is served")
+def soon(s, r: R):
+    return s.turn == r, s.served[r]
+
+@always_eventually("the turn comes back")
+def back(s, r: R):
+    return s.turn == r
+
+@sometimes("one is served before the other")
+def unfair(s):
+    return s.served[0] != s.served[1]
+
+def within(s):
+    return True
+
+model = Model(
+    "live", "", state=State, parts=[__name__], fairness=[weak(serve, per="r"), weak(serve, turn)], constraint=within
+)
+'''
+
+
+def test_claims_about_runs(tmp_path: Path) -> None:
+    module = export(model_in(LIVE, tmp_path), name="live", properties=True)
+
+    assert "soon ==\n    \\A r \\in R : (turn = r) ~> (served[r])" in module.text
+    assert "back ==\n    \\A r \\in R : []<>(turn = r)" in module.text
+    assert "\\A r \\in R : WF_vars(serve(r))" in module.text
+    assert "WF_vars((\\E r \\in R : serve(r)) \\/ (\\E r \\in R, to \\in R : turn_2(r, to)))" in module.text
+    assert "\\A r \\in R, to \\in R : SF_vars(turn_2(r, to))" in re.sub(r" : \\A ", ", ", module.text)
+    assert "PROPERTY all_served\n" in module.config
+    assert "INVARIANT unfair\n" in module.config
+    assert "CONSTRAINT Within\n" in module.config
+
+
+# --- whole modules ---------------------------------------------------------------------------------------
+
+
+def check_structure(text: str) -> None:
+    """Brackets match, every name is defined before it is used, and none twice at the top."""
+    plain = re.sub(r"\(\*.*?\*\)", "", text)
+    plain = re.sub(r'"[^"]*"', '""', plain)
+    depth: list[str] = []
+    for char in plain:
+        if char in "([{":
+            depth.append(char)
+        elif char in ")]}":
+            assert depth.pop() + char in ("()", "[]", "{}")
+    assert not depth
+    lines = plain.splitlines()
+    assert re.fullmatch(r"-{4,} MODULE \w+ -{4,}", lines[0])
+    assert re.fullmatch(r"={4,}", lines[-1])
+    known = {word for word in RESERVED if word.isupper()} | {"Cardinality", "Assert", "Integers", "FiniteSets", "TLC"}
+    tops: list[str] = []
+    for line in lines[1:-1]:
+        if found := re.match(r"(\w+)(?:\(([^)]*)\))? ==", line):
+            tops.append(found[1])
+        known |= set(re.findall(r"(\w+)(?:\([^)]*\)|\[[^]]*\])? ==", line))
+        known |= set(re.findall(r"(\w+) \\in", line)) | set(re.findall(r"(\w+) \|->", line))
+        known |= set(re.findall(r"(\w+):", line))
+        if found := re.match(r"\w+\(([^)]*)\) ==", line):
+            known |= {name.strip() for name in found[1].split(",")}
+        if line.startswith(("VARIABLES ", "CONSTANT ")):
+            known |= {name.strip() for name in line.partition(" ")[2].split(",")}
+        if line.startswith(("EXTENDS", "VARIABLES", "CONSTANT")):
+            continue
+        used = set(re.findall(r"(?<![\w.\\\]])(?!WF_|SF_)[A-Za-z_]\w*", line))
+        assert used <= known | set(re.findall(r"\\[EA] (\w+), (\w+)", line)), (line, used - known)
+    assert len(tops) == len(set(tops))
+
+
+@pytest.mark.parametrize(("target", "scope"), SHIPPED)
+def test_shipped_models_are_whole(target: str, scope: str) -> None:
+    check_structure(export(shipped(target, scope), name="model", properties=True).text)
+
+
+@pytest.mark.parametrize("title", MODELS)
+def test_small_models_are_whole(title: str, tmp_path: Path) -> None:
+    check_structure(export(model_in(text_of(title), tmp_path), name="model", properties=True).text)
+
+
+# --- with TLC --------------------------------------------------------------------------------------------
+
+
+def check_counts(command: list[str], system: System, folder: Path) -> None:
+    """TLC finds as many states, at the same depth."""
+    ours, found = every_state(system), tlc(command, system, folder)
+
+    assert ((), ours.states, ours.depth) == (found.problems, found.states, found.depth), found.output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("target", "scope"), SHIPPED)
+def test_shipped_models_in_tlc(target: str, scope: str, tmp_path: Path) -> None:
+    check_counts(needs_tlc(), shipped(target, scope), tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("title", [title for title in MODELS if "itself" not in title])
+def test_small_models_in_tlc(title: str, tmp_path: Path) -> None:
+    check_counts(needs_tlc(), without_claims(model_in(text_of(title), tmp_path)), tmp_path)
+
+
+@pytest.mark.slow
+def test_claims_in_tlc(tmp_path: Path) -> None:
+    """Claims about states and about runs, with fairness, get the same verdicts."""
+    command = needs_tlc()
+    for system in (model_in(LIVE, tmp_path), shipped("kv_transfer@vulnerable", "S")):
+        for finding in every_state(system).findings:
+            found = tlc(command, replace(system, claims=(finding.claim,)), tmp_path, properties=True)
+            # What is found sometimes is exported as its opposite.
+            expected = (finding.verdict == "holds") == (finding.claim.kind == "sometimes")
+            assert expected == bool(found.problems), (finding.claim.name, found.output)
