@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import Target, find
 from kvproto.trace import codec
-from kvproto.trace.build import build_trace, fair_words
+from kvproto.trace.build import about, build_trace, fair_words
 from kvproto.trace.printable import printable
 from kvproto.view.verdicts import Row, as_json, describe, exit_code, table, unproven
 
@@ -86,11 +87,16 @@ def _request(given: dict[str, Any], alone: bool) -> Request:
     return Request(
         sets=dict(setting(text) for text in given["sets"]),
         scope=given["scope"],
-        # Searches of several targets would overwrite each other's checkpoint.
-        options=to_options(given, trace_dir / "interrupted.checkpoint" if alone else None),
+        options=to_options(given, _unused_journal(trace_dir) if alone else None),
         trace_dir=trace_dir,
         quiet=given["quiet"],
     )
+
+
+def _unused_journal(folder: Path) -> Path:
+    """Where a long search may leave a journal unasked: that of an earlier one is not overwritten."""
+    names = ("interrupted" if number == 1 else f"interrupted-{number}" for number in count(1))
+    return next(path for name in names if not (path := folder / f"{name}.checkpoint").exists())
 
 
 def default_targets() -> list[str]:
@@ -146,7 +152,7 @@ def check_system(name: str, system: System, request: Request) -> Row:
         found = finding.counterexample or finding.witness
         if found is not None:
             trace = build_trace(system, found)
-            told = (*why(trace), *fair_words(system, found))
+            told = (*about(found), *why(trace), *fair_words(system, found))
             traces[finding.claim.name] = str(codec.write(replace(trace, why=told), request.trace_dir))
     return Row(name, result, traces)
 

@@ -70,6 +70,12 @@ def lasso_of(found: Counterexample) -> Lasso:
     return Lasso(found.args, found.init, found.steps, found.loop)
 
 
+def about(found: Counterexample) -> tuple[str, ...]:
+    """For which choice of its parameters a claim about runs is violated."""
+    shown = [f"{p.name} = {label(arg, p.type)}" for p, arg in zip(found.claim.params, found.args, strict=False)]
+    return (f"The claim is violated for {', '.join(shown)}.",) if shown else ()
+
+
 def fair_words(system: System, found: Counterexample) -> tuple[str, ...]:
     """Why fairness does not exclude the run; nothing for runs that end."""
     if found.loop is None:

@@ -132,6 +132,17 @@ def test_ctrl_c(kv: Run, spawn: Spawn, here: Path) -> None:
     assert further["states"] >= found["states"] + 10_000
 
 
+def test_journals_that_nobody_asked_for(kv: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search that has lasted some seconds leaves one; an older one stays."""
+    monkeypatch.setattr("kvproto.engine.search.WORTH_KEEPING_S", 0)
+    for name in ("interrupted.checkpoint", "interrupted-2.checkpoint"):
+        found = result(kv, "sglang@patched", "--max-states", "990")
+        assert found["checkpoint"] == f".kvproto/traces/{name}"
+    resumed = result(kv, "sglang@patched", "--resume", ".kvproto/traces/interrupted-2.checkpoint")
+    assert resumed == result(kv, "sglang@patched")
+    assert [p.name for p in (here / ".kvproto" / "traces").iterdir()] == ["interrupted.checkpoint"]
+
+
 def test_a_finished_search_cannot_be_resumed(kv: Run) -> None:
     assert kv("check", "sglang@patched", "--checkpoint", "j").code == 0
     done = kv("check", "sglang@patched", "--resume", "j")

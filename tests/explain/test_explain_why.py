@@ -105,3 +105,15 @@ def test_small_change() -> None:
     assert joined(["a", "b", "c"]) == "a, b and c"
     assert with_quote("Step 1", "") == "Step 1."
     assert len(with_quote("Step 1", "word " * 99)) <= 200
+
+
+def test_how_a_run_without_end_goes_on() -> None:
+    trace = stored("plain")
+    steps = len(trace.steps)
+    ends = {loop: why(dataclasses.replace(trace, loop=loop))[-1] for loop in (0, steps - 1, steps)}
+
+    assert ends[0] == f"After step {steps} the run goes on with step 1 again, for ever."
+    assert ends[steps - 1] == f"After step {steps} the run goes on with step {steps} again, for ever."
+    assert ends[steps] == f"After step {steps} nothing happens any more."
+    assert why(dataclasses.replace(trace, steps=(), loop=0))[-1] == "Nothing happens at all."
+    assert all(len(why(dataclasses.replace(stored(name), loop=0))) <= 6 for name in SAMPLES)

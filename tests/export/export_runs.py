@@ -77,7 +77,7 @@ def spun(
     model = folder / "model.pml"
     model.write_text(exported.text, encoding="utf-8")
     pan = spin.build(model, folder / "pan", (*compiling, *exported.flags))
-    found = spin.search(pan, errors=1 if properties else 0)
+    found = spin.search(pan)
     return Spun(found.states - exported.extra, found.transitions - 1, found.errors, found.output)
 
 

@@ -10,13 +10,14 @@ import pytest
 
 from kvproto.engine.blame import blame_refusal
 from kvproto.engine.evaluate import Machine, State
+from kvproto.engine.liveness import NotConfirmed
 from kvproto.engine.outcome import Counterexample
 from kvproto.engine.search import search
 from kvproto.ir.nodes import System
 from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import find
-from kvproto.trace.build import NotReproduced, build_trace
+from kvproto.trace.build import NotReproduced, build_trace, fair_words
 
 TEXT = """
 from kvproto.lang import *
@@ -119,3 +120,72 @@ def test_what_does_not_happen_is_not_reproduced(system: System) -> None:
         build_trace(system, replace(stuck, steps=stuck.steps[:-1]))
     with pytest.raises(NotReproduced, match="is not enabled"):
         build_trace(system, replace(stuck, steps=stuck.steps + stuck.steps))
+
+
+ROUND = """
+@action(m, fair="weak")
+def around(s):
+    s.n = (s.n + 1) % 4
+
+
+@action(m)
+def take(s, r: Req):
+    require(s.n == 2)
+    s.held[r] = True
+
+
+@sometimes("y")
+def both(s):
+    return all(s.held[r] for r in Req) and not s.a
+
+
+@eventually("z")
+def held(s, r: Req):
+    return s.held[r]
+
+
+model = Model("round", "", state=State, parts=[__name__])
+"""
+
+
+@pytest.fixture
+def rounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> System:
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "round.py").write_text(TEXT[: TEXT.index("@action")] + ROUND)
+    model = find(str(tmp_path / "round.py")).model
+    return build(model, choose(model))
+
+
+def test_a_witness_rests_on_what_makes_it_one(rounds: System) -> None:
+    witness = search(rounds).finding("both").witness
+    assert witness is not None
+    trace = build_trace(rounds, witness)
+
+    assert (trace.verdict, trace.loop) == ("holds", None)
+    assert trace.blame == ("held[A]", "held[B]", "a")
+    assert [step.action for step in trace.steps] == ["around", "around", "take", "take"]
+    with pytest.raises(NotReproduced, match="is no witness"):
+        build_trace(rounds, replace(witness, steps=witness.steps[:3]))
+
+
+def test_a_lasso_rests_on_what_it_never_does(rounds: System) -> None:
+    run = search(rounds).finding("held").counterexample
+    assert run is not None
+    trace = build_trace(rounds, run)
+
+    assert (trace.verdict, trace.loop, trace.blame) == ("violated", 0, ("held[A]",))
+    assert [step.action for step in trace.steps] == ["around"] * 4
+    assert fair_words(rounds, run) == ("around happens again and again (step 1).",)
+
+
+def test_a_lasso_that_is_none_is_not_confirmed(rounds: System) -> None:
+    run = search(rounds).finding("held").counterexample
+    assert run is not None
+
+    with pytest.raises(NotConfirmed, match="does not return"):
+        build_trace(rounds, replace(run, steps=run.steps[:3]))
+    for stops in (replace(run, steps=(), loop=0), replace(run, loop=4)):
+        with pytest.raises(NotConfirmed, match="around"):
+            build_trace(rounds, stops)
+    again = replace(run, steps=(*run.steps, *run.steps[:3]), loop=3)
+    assert build_trace(rounds, again).loop == 3

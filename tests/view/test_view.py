@@ -187,3 +187,19 @@ def test_hostile_text_is_neutral() -> None:
         plain, steps=(step, *plain.steps[1:]), model=evil, property=evil, claim=evil, why=(evil,), scope=evil
     )
     check(render_trace(trace), 80)
+
+
+def test_a_run_without_end() -> None:
+    trace = dataclasses.replace(stored("plain"), loop=1)
+    assert "\n    then step 2 again, for ever\n" in render_trace(trace)
+    stops = dataclasses.replace(trace, loop=len(trace.steps))
+    assert "\n    then nothing happens any more\n" in render_trace(stops)
+    check(render_trace(stops), 80)
+
+
+def test_a_witness_is_no_bad_news() -> None:
+    trace = dataclasses.replace(stored("plain"), verdict="holds", scope="")
+    text = render_trace(trace)
+    assert text.startswith("HOLDS  ")
+    assert "scope" not in text.partition("Why")[0]
+    assert render_trace(trace, color=True).startswith("\x1b[1;32mHOLDS")

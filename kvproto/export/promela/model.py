@@ -297,7 +297,7 @@ class _Export:
 
 def d_step(lines: Lines) -> Lines:
     """Statements that SPIN takes in one step."""
-    return ["d_step {", *indented(lines), "}"]
+    return ["d_step {", *indented(lines), "}"] if lines else []
 
 
 def wrapped(lines: Lines) -> Lines:
