@@ -18,8 +18,8 @@ from kvproto.ir.nodes import System
 class Beginning:
     """Where runs start.
 
-    `states` are packed, distinct and in order.  `failed` are assertions that failed in an init function, with what it had made
-    by then; such a start gives no state.  `stopped` says why there are not all of them ("" if there are).
+    `states` are packed, distinct and in order.  `failed` are assertions that failed in an init function, with what it
+    had made by then; such a start gives no state.  `stopped` says why there are not all of them ("" if there are).
     """
 
     states: tuple[int, ...]

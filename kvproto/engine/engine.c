@@ -16,6 +16,7 @@
 #include "c/expand.h"
 #include "c/search.h"
 #include "c/parallel.h"
+#include "c/rounds.h"
 #include "c/tables.h"
 #include "c/graph.h"
 

@@ -18,7 +18,6 @@ from kvproto.engine.lower_expr import Shape, raw_bounds
 from kvproto.engine.lower_stmt import Lowering
 from kvproto.engine.program import Leaf, Op, Program
 from kvproto.engine.starting import InitFault, run_init
-from kvproto.engine.tier0 import print_program
 from kvproto.ir.nodes import Init, System
 from kvproto.ir.types import RecordT, cardinality, values_of
 
@@ -76,6 +75,8 @@ def _by_program(machine: Machine, init: Init, lowered: Init, layout: Layout) -> 
 
 def _compiled(system: System, init: Init, layout: Layout, beside: Layout) -> Callable[[int], list[tuple[int, int]]]:
     """The body as a function from a zero state with arguments to what it makes of it."""
+    from kvproto.engine.tier0 import print_program  # few searches have so many choices
+
     fields = tuple(Leaf(layout.words + leaf.word, leaf.shift, leaf.bits) for leaf in beside.leaves)
     lowering = Lowering(Shape(system.state), lambda _: 0)
     for number, param in enumerate(init.params, len(layout.leaves)):

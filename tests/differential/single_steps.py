@@ -62,7 +62,8 @@ def same_outcomes(system: System, lowered: Lowered, states: list[State]) -> None
         for claim, holds in zip(lowered.invariants, names["questions"], strict=False):
             same_condition(machine, lowered, claim.name, state, holds(packed))
         if lowered.deadlock is not None and lowered.deadlock.cond is not None:
-            same_condition(machine, lowered, lowered.deadlock.name, state, names["questions"][len(lowered.invariants)](packed))
+            terminal = names["questions"][len(lowered.invariants)]
+            same_condition(machine, lowered, lowered.deadlock.name, state, terminal(packed))
 
 
 def same_condition(machine: Machine, lowered: Lowered, name: str, state: State, got: int) -> None:

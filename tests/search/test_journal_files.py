@@ -76,7 +76,8 @@ def test_cut_off_anywhere(counting: System, tmp_path: Path) -> None:
     whole = searched(counting)
 
     assert len(marks) == 4
-    for length in range(len(data) + 1):
+    near = {mark + more for mark in marks for more in range(-3, HEAD.size + 3)}
+    for length in sorted({*range(0, len(data), 7), *near} & set(range(len(data) + 1))):
         found = outcome(counting, path, data[:length])
         if length >= marks[1]:
             assert found == whole, f"cut after {length} bytes"
@@ -91,7 +92,7 @@ def test_any_byte_damaged(counting: System, tmp_path: Path) -> None:
     marks = records(data)
     whole = searched(counting)
 
-    for at in range(len(data)):
+    for at in sorted({*range(0, len(data), 3), *(mark + more for mark in marks[:-1] for more in range(HEAD.size))}):
         damaged = bytearray(data)
         damaged[at] ^= 1 << random.Random(at).randrange(8)
         found = outcome(counting, path, bytes(damaged))
