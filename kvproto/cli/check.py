@@ -62,7 +62,7 @@ def check(targets: tuple[str, ...], json_file: str | None, **options: Any) -> in
     # Everything that can be refused is refused before the first search.
     jobs = [_prepare(find(name), request) for name in names or default_targets()]
     _refuse_namesakes(jobs)
-    _refuse_shared_checkpoint(jobs, request)
+    _refuse_shared_checkpoint(jobs, request, json_file)
     codec.prepare(request.trace_dir)
     check_json_file(json_file)
     rows: list[Row] = []
@@ -124,10 +124,18 @@ def _refuse_namesakes(jobs: list[tuple[Target, System]]) -> None:
             )
 
 
-def _refuse_shared_checkpoint(jobs: list[tuple[Target, System]], request: Request) -> None:
-    if len(jobs) > 1 and (request.options.checkpoint or request.options.resume):
+def _refuse_shared_checkpoint(jobs: list[tuple[Target, System]], request: Request, json_file: str | None) -> None:
+    places = [place for place in (request.options.checkpoint, request.options.resume) if place]
+    if json_file and Path(json_file).absolute() in [place.absolute() for place in places]:
         raise KvError(
-            "KV006",
+            "KV026",
+            f"--json and the checkpoint name the same file, {json_file}",
+            reason="one would replace the other",
+            cure="name two files",
+        )
+    if len(jobs) > 1 and places:
+        raise KvError(
+            "KV026",
             "--checkpoint and --resume with several targets",
             reason="a checkpoint belongs to one search",
             cure="check one target at a time",

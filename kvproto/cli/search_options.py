@@ -80,9 +80,9 @@ def search_options(command: F) -> F:
 
 
 def to_options(given: dict[str, Any], fallback_checkpoint: Path | None = None) -> Options:
-    """What the options ask for.  Raises KV006 where they contradict each other or name no folder."""
+    """What the options ask for.  Raises KV026 where they contradict each other, KV006 where one names no folder."""
     for what, reason, cure in _contradictions(given):
-        raise KvError("KV006", what, reason=reason, cure=cure)
+        raise KvError("KV026", what, reason=reason, cure=cure)
     spill = None if given["spill"] is None else Path(given["spill"])
     if spill is not None and not _takes_files(spill):
         raise KvError(

@@ -55,7 +55,8 @@ _USAGE: dict[str, Entry] = {
         "A parameter or the size of a sort is given a value that its declaration does not allow. A flag\n"
         "takes on or off (also true, false, yes, no, 1, 0), a number takes an integer between its bounds,\n"
         "a choice takes the name of a member, and a sort takes a size from 1 to 4096. Example: --set\n"
-        "deferred_release=on --set Req=3.",
+        "deferred_release=on --set Req=3. Likewise a memory limit must leave room for a search, and the\n"
+        "folder of --spill must take files.",
     ),
     "KV007": Entry(
         "model file raised an exception",
@@ -107,9 +108,10 @@ _USAGE: dict[str, Entry] = {
     ),
     "KV015": Entry(
         "option not available",
-        "The option exists in the documentation or in another version, but this version or this\n"
-        "installation cannot do what it asks for. It is refused, because ignoring it would make a result\n"
-        "look stronger than it is. Leave the option out, or use a version that has it.",
+        "The option exists, but what would run here cannot do what it asks for: fingerprints, states on\n"
+        "disk and checkpoints are part of the C engine, and this search runs in another tier, by choice or\n"
+        "because no C compiler was found. It is refused, because a result without it would not be what was\n"
+        "asked for. Leave the option out, or let the C engine run.",
     ),
     "KV016": Entry(
         "sort without elements",
@@ -161,15 +163,22 @@ _USAGE: dict[str, Entry] = {
     ),
     "KV024": Entry(
         "checkpoint cannot be written",
-        "The journal that an interrupted search could go on from cannot be written: the folder is not there,\n"
-        "the disk is full or protected. What was in the journal before stays good. Make room, or name another\n"
-        "file with --checkpoint.",
+        "The journal that an interrupted search could go on from cannot be written: the place is no file, or\n"
+        "holds something else than a checkpoint, another search is writing it, the disk is full or protected.\n"
+        "A search that is under way goes on without, and says so with its result; what was in the journal\n"
+        "before stays good. Make room, or name another file with --checkpoint.",
     ),
     "KV025": Entry(
         "checkpoint does not fit",
         "A search can only go on from the journal of the same search: same model text, scope, parameters,\n"
         "properties and reductions. The file given to --resume belongs to another one, is no journal, or is\n"
         "damaged before its first complete record. Workers, limits and trace folders may differ.",
+    ),
+    "KV026": Entry(
+        "options that do not fit together",
+        "Each of the options makes sense by itself, but one asks for what the other excludes, or says nothing\n"
+        "without another one. The message names them. None is ignored silently, because the result would\n"
+        "not be what was asked for.",
     ),
     "KV031": Entry(
         "model cannot be exported",

@@ -129,8 +129,8 @@ class Journal:
     def remove(self) -> None:
         """Give up the file: there is nothing left to go on with."""
         if self._file is not None:
+            self.close()
             self.path.unlink(missing_ok=True)
-        self.close()
 
     def close(self) -> None:
         """Let others write the file."""
@@ -149,12 +149,14 @@ class Journal:
             self._append(file, explorer)
             if self.path.exists():
                 self._locked(self.path.open("r+b", buffering=0)).close()
+            if fcntl is None:  # Windows moves no file that is open
+                file.close()
             fresh.replace(self.path)
         except BaseException:
             file.close()
             fresh.unlink(missing_ok=True)
             raise
-        self._file = file
+        self._file = self.path.open("r+b", buffering=0) if file.closed else file
 
     def _locked(self, file: BinaryIO) -> BinaryIO:
         """The file, which nobody else writes as long as it is open."""

@@ -150,7 +150,6 @@ class _Run:
         self.stopped = plan.start.stopped
         self.interrupted = False
         self.piece = FIRST_PIECE
-        self.next_look = 0
         self.failed_starts = plan.start.failed
         self.judged_runs: dict[str, Finding] = {}
         self.roots = 0
@@ -223,19 +222,20 @@ class _Run:
             raise error
 
     def _piece(self) -> int:
-        """How many states to expand next: a state limit stops every tier after the same number of states."""
+        """How many states to expand next.
+
+        Never so many that a state limit could be passed within: so it stops every tier at the same state, and a
+        search that was resumed, too.
+        """
         if self.options.max_states is None:
             return self.piece
-        done = self.explorer.expanded()
-        if done >= self.next_look:
-            self.next_look = done + max(1, (self.options.max_states - self.explorer.states()) // 8)
-        return min(self.piece, self.next_look - done)
+        room = self.options.max_states - self.explorer.states()
+        return max(1, min(self.piece, room // max(1, len(self.lowered.instances))))
 
     def _limit(self) -> str:
         """Name of the limit that is met, or why there is nothing left to find out."""
         options, explorer = self.options, self.explorer
-        looking = explorer.expanded() >= self.next_look
-        if options.max_states is not None and looking and explorer.states() >= options.max_states:
+        if options.max_states is not None and explorer.states() >= options.max_states:
             return "state limit"
         if options.max_depth is not None and explorer.level() >= options.max_depth:
             return "depth limit"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -90,7 +91,7 @@ def _c_explorer(lowered: Lowered, options: Options, symmetry: Symmetry, order: P
     from kvproto.engine.c_explorer import CExplorer, Compile
 
     compile_when: dict[str, Compile] = {"auto": "auto", "bytecode": "off", "compiled": "now"}
-    spill = None if options.spill is None else str(options.spill / f"kvproto-{id(lowered):x}.spill")
+    spill = None if options.spill is None else str(options.spill / f"kvproto-{os.urandom(8).hex()}.spill")
     explorer = CExplorer(
         lowered.program,
         memory_limit=options.memory_limit,

@@ -200,7 +200,8 @@ def doubt(result: Result) -> str:
         return "inconclusive: a property is vacuous in this scope; set a larger one, or do not select it"
     if result.lossy:
         return "inconclusive: fingerprints may lose states; add --accept-lossy, or leave out --fingerprints"
-    return "inconclusive: not every property could be decided"
+    cures = [cure for limit, cure in CURES.items() if any(f.reason.startswith(limit) for f in result.findings)]
+    return "; ".join(["inconclusive: not every property could be decided", *cures])
 
 
 def _folded(text: str) -> list[str]:

@@ -206,6 +206,21 @@ def test_a_claim_about_runs_that_holds(check: Run, write: Write) -> None:
     assert "the search is not complete" in check("model.py", "--max-states", "2").out
 
 
+def test_claims_about_runs_that_find_no_room(kv: Run, write: Write) -> None:
+    """The states fit, the graph does not: a limit like any other, and the states are not lost."""
+    path = write(
+        "@action(m)\ndef take(s, r: Req):\n    s.who = r\n\n\n@eventually('x')\ndef far(s):\n    return s.n == 3\n"
+    )
+    path.write_text(path.read_text().replace("Int(0, 9)", "Int(0, 40000)").replace("s.n < 3", "s.n < 15000"))
+    done = kv("check", "model.py", "--memory-limit", "2M", "--checkpoint", "j")
+
+    assert done.code == 3
+    assert "memory limit: the graph needs" in done.out
+    assert "inconclusive: not every property could be decided; raise --memory-limit, or add --spill DIR" in done.out
+    assert lines(done.out)[-1] == "to go on: the same options and  --resume j"
+    assert kv("check", "model.py", "--resume", "j").code == 1
+
+
 def test_listing_and_explaining(kv: Run, write: Write) -> None:
     write(LIVE.format("") + "\n\n@sometimes('it counts far')\ndef far(s):\n    return s.n == 7\n")
 

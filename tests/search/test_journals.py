@@ -90,6 +90,16 @@ def test_in_many_short_turns(tmp_path: Path) -> None:
     assert searched(benchmark(), keep_going=True) == figures(result)
 
 
+@pytest.mark.parametrize("limit", [{"max_states": 700}, {"max_depth": 9}, {"max_states": 601, "workers": 2}], ids=str)
+def test_a_limit_is_met_where_it_would_have_been(tmp_path: Path, limit: dict[str, object]) -> None:
+    path = tmp_path / "journal"
+    more = {"keep_going": True, "share_from": 1}
+    begun(benchmark(), path, 77, **more)
+    begun(benchmark(), path, 200, resume=path, **more)
+
+    assert searched(benchmark(), **limit, **more) == searched(benchmark(), resume=path, **limit, **more)
+
+
 def test_time_limits(tmp_path: Path) -> None:
     path, limit = tmp_path / "journal", 0.05
     result = search(release(), Options(checkpoint=path, time_limit=limit))

@@ -85,13 +85,13 @@ percents = st.lists(st.integers(1, 99), min_size=1, max_size=3)
 Factory = pytest.TempPathFactory
 
 
-@settings(relaxed, max_examples=40)
+@settings(relaxed, max_examples=30)
 @given(models(), choices)
 def test_tiers_and_threads_agree(tmp_path_factory: Factory, text: str, more: dict[str, object]) -> None:
     tiers_and_threads_agree(tmp_path_factory.getbasetemp(), text, more)
 
 
-@settings(relaxed, max_examples=25)
+@settings(relaxed, max_examples=20)
 @given(models(), percents, means)
 def test_resumed_searches_agree(
     tmp_path_factory: Factory, text: str, stops: list[int], more: dict[str, object]

@@ -45,7 +45,7 @@
 
 enum { BATCH = 16, EVENTS = 512, WINDOW_BITS = 8 };
 enum { FIRST_SLOTS = 1024, DOUBLING_SLOTS = 1 << 18, CHUNK_BYTES = 1 << 20, MAX_CHUNK_BITS = 16, FIRST_CHUNKS = 2 };
-enum { HOT = 16 }; /* see stubborn.py */
+enum { HOT = 64, WARM = 1, COLD = 4 }; /* costs of por.h, as in stubborn.py */
 enum { KEY_ROOM = 2, MAX_WORKERS = 64, RECENT = 1 << 13, RECENT_WORDS = 8 };
 
 #define NO_STATE UINT64_MAX

@@ -153,7 +153,7 @@ static int open_spill(kv_engine *e, const char *path)
 #if KV_POSIX
     if (path == NULL)
         return 1;
-    e->spill_file = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    e->spill_file = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
     if (e->spill_file >= 0)
         (void)unlink(path);
     return e->spill_file >= 0;

@@ -1,5 +1,9 @@
 """Chooses for a state which of the enabled actions are enough: the reduction as the Python tiers run it.
 
+From each enabled action in turn everything is taken that has to be there along with it, depth first, until more enabled
+actions have come in than a set needs that was found before.  Parts that bring no enabled action are recognised (Tarjan's
+strongly connected components) and are not looked at again for the same state.
+
 c/por.h does the same; both go through nodes and rows in the same order, so that all tiers find the same states.
 """
 
@@ -9,12 +13,16 @@ from collections.abc import Sequence
 
 from kvproto.engine.por.relations import NOBODY, Relations, Row
 
-HOT = 16
-"""Weight of a node whose action is enabled when a row is chosen: such nodes make the set bigger, others may not."""
+HOT, WARM, COLD = 64, 1, 4
+"""Costs of a node when a row is chosen: its action is enabled and the node is true, so that the set gets bigger; only the
+action is enabled; neither.  What can never happen any more costs nothing."""
+
+OPEN, TAKEN, HARMLESS = range(3)
+"""What is known of a node: its component is not complete; it is in the set; it is, and brings no enabled action."""
 
 
 class Chooser:
-    """Looks for the smallest set of enabled actions that may stand for all of them."""
+    """Looks for a small set of enabled actions that may stand for all of them."""
 
     def __init__(self, tables: Relations) -> None:
         self._tables = tables
@@ -34,64 +42,157 @@ class Chooser:
 
     def choose(self, state: int, enabled: Sequence[int]) -> Sequence[int]:
         """The actions to take in a packed state; `enabled` (in order) are those that do something or fail."""
-        best = enabled
         everybody = set(enabled)
-        for start in enabled:
-            if len(best) == 1:
+        harmless: dict[int, int] = {}
+        best = enabled
+        least = self._least(state, enabled)
+        for start in sorted(enabled, key=lambda action: len(least[action])):
+            if len(least[start]) >= len(best):
                 break
-            found = self._closure(state, start, everybody, len(best))
-            if found is not None:
-                best = [action for action in enabled if action in found]
+            closure = _Closure(self._tables, self._places, self._settled, state, everybody, harmless)
+            if closure.complete(start, len(best)):
+                best = [action for action in enabled if action in closure.known]
+            harmless = closure.harmless()
         return best
 
-    def _closure(self, state: int, start: int, enabled: set[int], limit: int) -> set[int] | None:
-        """What has to be there along with `start`; None if that are not fewer than `limit` enabled actions."""
-        tables = self._tables
-        taken, work, count = {start}, [start], 1
-        while work:
-            node = work.pop()
-            row = tables.dependent[node] if node in enabled else self._row(state, node, taken, enabled)
-            for other in row:
-                if other in taken or tables.owner[other] in taken or tables.group[other] in self._settled:
-                    continue
-                taken.add(other)
-                work.append(other)
-                if other in enabled:
-                    count += 1
-                    if count >= limit:
-                        return None
-        return taken
+    def _least(self, state: int, enabled: Sequence[int]) -> dict[int, set[int]]:
+        """For each enabled action those that it needs along with it in any case, itself among them."""
+        needed = {action: {action} for action in enabled}
+        for action, mine in needed.items():
+            for node in self._tables.dependent[action]:
+                owner = self._tables.owner[node]
+                other = node if owner == NOBODY else owner
+                if other in needed and other not in mine and self._all_hold(state, self._tables.needs[node]):
+                    mine.add(other)
+        for middle in enabled:
+            for mine in needed.values():
+                if middle in mine:
+                    mine |= needed[middle]
+        return needed
 
-    def _row(self, state: int, node: int, taken: set[int], enabled: set[int]) -> Row:
+    def _all_hold(self, state: int, conditions: Row) -> bool:
+        for condition in conditions:
+            shift, mask, allowed = self._places[condition]
+            if not allowed >> (state >> shift & mask) & 1:
+                return False
+        return True
+
+
+class _Closure:
+    """What has to be there along with one enabled action of a state."""
+
+    def __init__(
+        self,
+        tables: Relations,
+        places: Sequence[tuple[int, int, int]],
+        settled: frozenset[int],
+        state: int,
+        enabled: set[int],
+        harmless: dict[int, int],
+    ) -> None:
+        self.tables = tables
+        self.places = places
+        self.settled = settled
+        self.state = state
+        self.enabled = enabled
+        self.known = dict(harmless)
+        self.index: dict[int, int] = {}
+        self.low: dict[int, int] = {}
+        self.hot: set[int] = set()
+        """Nodes from which an enabled action was reached."""
+        self.open: list[int] = []
+        self.count = 0
+
+    def harmless(self) -> dict[int, int]:
+        """The nodes that bring no enabled action."""
+        return {node: known for node, known in self.known.items() if known == HARMLESS}
+
+    def complete(self, start: int, limit: int) -> bool:
+        """Take all; False once there are as many enabled actions as `limit`."""
+        path = [(start, iter(self._enter(start)))]
+        while path:
+            if self.count >= limit:
+                return False
+            node, row = path[-1]
+            other = next(row, None)
+            if other is None:
+                path.pop()
+                self._leave(node, path[-1][0] if path else NOBODY)
+                continue
+            if self.tables.group[other] in self.settled:
+                continue
+            owner = self.tables.owner[other]
+            if owner in self.known:
+                other = owner
+            known = self.known.get(other)
+            if known is None:
+                if not all(map(self._holds, self.tables.final[other])):
+                    continue
+                path.append((other, iter(self._enter(other))))
+            elif known == OPEN:
+                self.low[node] = min(self.low[node], self.index[other])
+            elif known == TAKEN:
+                self.hot.add(node)
+        return True
+
+    def _enter(self, node: int) -> Row:
+        """A node is met; the row that it brings along."""
+        self.known[node] = OPEN
+        self.index[node] = self.low[node] = len(self.index)
+        self.open.append(node)
+        if node not in self.enabled:
+            return self._row(node)
+        self.count += 1
+        self.hot.add(node)
+        return self.tables.dependent[node]
+
+    def _leave(self, node: int, above: int) -> None:
+        """All that a node brings has been looked at."""
+        if self.low[node] == self.index[node]:
+            first = self.open.index(node)
+            component = self.open[first:]
+            del self.open[first:]
+            known = HARMLESS if self.hot.isdisjoint(component) else TAKEN
+            self.known.update(dict.fromkeys(component, known))
+            if known == TAKEN and above != NOBODY:
+                self.hot.add(above)
+        elif above != NOBODY:
+            self.low[above] = min(self.low[above], self.low[node])
+
+    def _row(self, node: int) -> Row:
         """The cheapest way to have a node that is not enabled."""
-        tables = self._tables
+        tables = self.tables
         best: Row | None = None
         cheapest = 0
         for condition in tables.needs[node]:
-            if self._holds(state, condition):
+            if self._holds(condition):
                 continue
             row = tables.enablers[condition]
-            cost = self._cost(state, row, taken, enabled)
+            cost = self._cost(row)
             if best is None or cost < cheapest:
                 best, cheapest = row, cost
+            if cheapest == 0:
+                return best
         fallback = tables.fallback[node]
-        if best is None or self._cost(state, fallback, taken, enabled) < cheapest:
+        if best is None or self._cost(fallback) < cheapest:
             return fallback
         return best
 
-    def _cost(self, state: int, row: Row, taken: set[int], enabled: set[int]) -> int:
-        owner = self._tables.owner
+    def _cost(self, row: Row) -> int:
+        """What taking a row would cost."""
         cost = 0
         for node in row:
-            action = owner[node] if owner[node] != NOBODY else node
-            if node in taken or action in taken:
+            owner = self.tables.owner[node]
+            action = node if owner == NOBODY else owner
+            if node in self.known or action in self.known:
                 continue
-            if action in enabled:
-                cost += HOT
-            elif all(self._holds(state, condition) for condition in self._tables.final[node]):
-                cost += 1
+            if all(map(self._holds, self.tables.final[node])):
+                if action not in self.enabled:
+                    cost += COLD
+                else:
+                    cost += HOT if all(map(self._holds, self.tables.needs[node])) else WARM
         return cost
 
-    def _holds(self, state: int, condition: int) -> bool:
-        shift, mask, allowed = self._places[condition]
-        return bool(allowed >> (state >> shift & mask) & 1)
+    def _holds(self, condition: int) -> bool:
+        shift, mask, allowed = self.places[condition]
+        return bool(allowed >> (self.state >> shift & mask) & 1)

@@ -215,7 +215,7 @@ class _Export:
         lines += refresh
         if any(_may_refuse(i) for i in self.system.inits):
             lines = selection([(Text(self.out), [])], lines)
-        return ["inline settle() {", *indented(lines), "}", ""]
+        return ["inline settle() {", *indented(lines or ["skip;"]), "}", ""]
 
     def _sound(self, cond: Expr) -> Lines:
         sound = self.faults.sound(cond, Env())
