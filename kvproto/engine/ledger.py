@@ -55,6 +55,10 @@ class Ledger(ABC, Generic[S]):
         """The packed state as this tier holds it."""
 
     @abstractmethod
+    def packed(self, state: int) -> int:
+        """The packed state with that number."""
+
+    @abstractmethod
     def _judge(self, number: int, state: S) -> bool:
         """Evaluate every claim on a new state; whether it violates one."""
 
@@ -118,7 +122,8 @@ class Ledger(ABC, Generic[S]):
 
     def _expand_enough(self, number: int, state: S, chooser: Chooser) -> None:
         """Take only the actions that stand for all, unless that would put the others off forever."""
-        self._events = events = []
+        events: list[tuple[int, S | None, int]] = []
+        self._events = events
         self._expand(number, state)
         self._events = None
         if len(events) > 1:

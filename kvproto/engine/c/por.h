@@ -7,6 +7,7 @@
 typedef struct {
     uint64_t harmless; /* mark of the state: with all that it brings it contains no enabled action */
     uint64_t enabled;  /* mark of the state: it is an enabled action */
+    uint64_t tried;    /* mark of the state: one from which a search has started */
     uint64_t taken;    /* mark of the start: it is in the set; then all below is valid */
     uint32_t index, low;
     uint8_t open, hot; /* its component is not complete; it brings an enabled action */
@@ -189,11 +190,15 @@ static void por_leave(por *p)
         above->hot |= (uint8_t)hot;
 }
 
-/* Takes what has to be there along with `start`; answers how many enabled actions that are, 0 if not fewer than `limit`. */
+/*
+ * Takes what has to be there along with `start`; answers how many enabled actions that are, 0 if not fewer than `limit`.  It
+ * is no fewer, either, with an action from which the same was tried before.
+ */
 static uint32_t por_closure(por *p, const uint64_t *s, uint32_t start, uint32_t limit)
 {
     p->start_mark++;
     p->depth = p->open_count = p->met = p->count = 0;
+    p->marks[start].tried = p->state_mark;
     por_enter(p, s, start);
     while (p->depth != 0) {
         if (p->count >= limit)
@@ -211,6 +216,8 @@ static uint32_t por_closure(por *p, const uint64_t *s, uint32_t start, uint32_t 
             other = n->owner;
         por_mark *from = &p->marks[step->node], *to = &p->marks[other];
         if (!por_known(p, other)) {
+            if (to->tried == p->state_mark)
+                return 0;
             if (por_all_hold(p, s, n->final))
                 por_enter(p, s, other);
         }

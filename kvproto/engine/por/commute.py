@@ -239,7 +239,7 @@ class Commuting:
             return value & mask
         if isinstance(value, Table):
             numbers = self._cells.tables[value.table]
-            if 0 <= min(numbers) and max(numbers) <= mask:
+            if min(numbers) >= 0 and max(numbers) <= mask:
                 return value
         return self._operation(Op.BAND, value, mask, 0, region)
 

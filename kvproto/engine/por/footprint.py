@@ -81,7 +81,7 @@ def _everything_mentioned(cells: Cells, block: Block) -> Footprint:
                 work += [item.then, item.orelse]
                 continue
             if item.op in (Op.LOADX, Op.STOREX):
-                mentioned = range(len(cells.cells))
+                mentioned = tuple(range(len(cells.cells)))
             elif item.op in (Op.LOAD, Op.STORE, Op.SETC, Op.TEST):
                 mentioned = cells.of_leaf[item.imm if item.op in (Op.LOAD, Op.STORE) else item.a]
             else:

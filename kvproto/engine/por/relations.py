@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from kvproto.engine.por.cells import Atom, Cells, Cover, Region, apart, hull, key, limited, meet, simplified
 from kvproto.engine.por.commute import Commuting
 from kvproto.engine.por.footprint import Effect, Footprint, footprint
-from kvproto.engine.por.values import Value, Values
+from kvproto.engine.por.values import Values
 from kvproto.engine.program import Block, Program
 
 MOST_CONFLICTS = 8

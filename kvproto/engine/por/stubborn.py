@@ -1,8 +1,8 @@
 """Chooses for a state which of the enabled actions are enough: the reduction as the Python tiers run it.
 
 From each enabled action in turn everything is taken that has to be there along with it, depth first, until more enabled
-actions have come in than a set needs that was found before.  Parts that bring no enabled action are recognised (Tarjan's
-strongly connected components) and are not looked at again for the same state.
+actions have come in than a set needs that was found before.  Parts that bring no enabled action are recognised
+(Tarjan's strongly connected components) and are not looked at again for the same state.
 
 c/por.h does the same; both go through nodes and rows in the same order, so that all tiers find the same states.
 """
@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from kvproto.engine.por.relations import NOBODY, Relations, Row
 
 HOT, WARM, COLD = 64, 1, 4
-"""Costs of a node when a row is chosen: its action is enabled and the node is true, so that the set gets bigger; only the
-action is enabled; neither.  What can never happen any more costs nothing."""
+"""Costs of a node when a row is chosen: its action is enabled and the node is true, so that the set gets bigger; only
+the action is enabled; neither.  What can never happen any more costs nothing."""
 
 OPEN, TAKEN, HARMLESS = range(3)
 """What is known of a node: its component is not complete; it is in the set; it is, and brings no enabled action."""
@@ -44,12 +44,14 @@ class Chooser:
         """The actions to take in a packed state; `enabled` (in order) are those that do something or fail."""
         everybody = set(enabled)
         harmless: dict[int, int] = {}
+        tried: set[int] = set()
         best = enabled
         least = self._least(state, enabled)
         for start in sorted(enabled, key=lambda action: len(least[action])):
             if len(least[start]) >= len(best):
                 break
-            closure = _Closure(self._tables, self._places, self._settled, state, everybody, harmless)
+            closure = _Closure(self._tables, self._places, self._settled, state, everybody, tried, harmless)
+            tried.add(start)
             if closure.complete(start, len(best)):
                 best = [action for action in enabled if action in closure.known]
             harmless = closure.harmless()
@@ -88,6 +90,7 @@ class _Closure:
         settled: frozenset[int],
         state: int,
         enabled: set[int],
+        tried: set[int],
         harmless: dict[int, int],
     ) -> None:
         self.tables = tables
@@ -95,6 +98,7 @@ class _Closure:
         self.settled = settled
         self.state = state
         self.enabled = enabled
+        self.tried = tried
         self.known = dict(harmless)
         self.index: dict[int, int] = {}
         self.low: dict[int, int] = {}
@@ -108,7 +112,10 @@ class _Closure:
         return {node: known for node, known in self.known.items() if known == HARMLESS}
 
     def complete(self, start: int, limit: int) -> bool:
-        """Take all; False once there are as many enabled actions as `limit`."""
+        """Take all; False once that would be no fewer than `limit` enabled actions.
+
+        It is no fewer, either, with an action from which the same was tried before.
+        """
         path = [(start, iter(self._enter(start)))]
         while path:
             if self.count >= limit:
@@ -126,6 +133,8 @@ class _Closure:
                 other = owner
             known = self.known.get(other)
             if known is None:
+                if other in self.tried:
+                    return False
                 if not all(map(self._holds, self.tables.final[other])):
                     continue
                 path.append((other, iter(self._enter(other))))

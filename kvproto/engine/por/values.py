@@ -1,9 +1,9 @@
 """Values of registers and cells, as functions of the state in which an action begins.
 
 A `Value` is a list of cases, each a region and what the value is there: a table over one cell, or a constant.  Cases
-cover all states and may overlap; in a state the value is that of some case whose region holds.  Where there would be too
-many cases only the atoms remain that the value depends on.  Truth is kept apart from cases, because conditions come as
-long conjunctions: `zero` and `nonzero` cover the states where the value is 0, or is not.
+cover all states and may overlap; in a state the value is that of some case whose region holds.  Where there would
+be too many cases only the atoms remain that the value depends on.  Truth is kept apart from cases, because
+conditions come as long conjunctions: `zero` and `nonzero` cover the states where the value is 0, or is not.
 """
 
 from __future__ import annotations
@@ -11,7 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from kvproto.engine.por.cells import ALWAYS, EVERYWHERE, Atom, Cells, Cover, Region, cross, crossed, limited, meet, members, simplified
+from kvproto.engine.por.cells import (
+    ALWAYS,
+    EVERYWHERE,
+    Atom,
+    Cells,
+    Cover,
+    Region,
+    cross,
+    crossed,
+    limited,
+    meet,
+    members,
+    simplified,
+)
 from kvproto.engine.program import Op
 from kvproto.engine.rules import BINARY
 
@@ -178,8 +191,8 @@ class Values:
             return replace(rest, span=(min(low for low, _ in ends), max(high for _, high in ends)))
         parts = [(region, self.of_simple(simple)) for region, simple in joined]
         zero, nonzero = (
-            simplified([b for r, v in parts for p in pick(v) if (b := meet(r, p)) is not None], MOST_REGIONS)
-            for pick in (lambda value: value.zero, lambda value: value.nonzero)
+            simplified([b for r, v in parts for p in getattr(v, side) if (b := meet(r, p)) is not None], MOST_REGIONS)
+            for side in ("zero", "nonzero")
         )
         return Value(tuple(joined), zero, nonzero, truth=truth, atoms=atoms)
 
