@@ -129,9 +129,7 @@ class Runs:
         return self._real(start, path, info)
 
     def to_error(self, hit: FaultHit, claims: Sequence[Claim]) -> tuple[State, tuple[tuple[Action, Args], ...]]:
-        """A shortest run that meets an error of the model, in its last step or while `claims` are evaluated after it.
-        A shortest run that meets an error of the model, in its last step or while `claims` are evaluated after it.
-        """
+        """A shortest run that meets an error of the model: in its last step, or while `claims` are evaluated."""
         start, path = self.explorer.path(hit.state)
         if self.symmetry.canonical is None:
             steps = [self._instance(i) for i in [*path, *([hit.action] if hit.action >= 0 else [])]]

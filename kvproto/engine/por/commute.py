@@ -139,9 +139,9 @@ class Commuting:
             return False
         tables = self._cells.tables
         allowed = region.get(x.cell, self._cells.values(x.cell))
-        equal = sum(
-            1 << at for at in range(len(tables[x.table])) if tables[x.table][at] == tables[y.table][at]
-        ) & allowed
+        equal = (
+            sum(1 << at for at in range(len(tables[x.table])) if tables[x.table][at] == tables[y.table][at]) & allowed
+        )
         if equal and equal != allowed:
             raise _SplitError(x.cell, (equal, allowed & ~equal))
         return bool(equal)
@@ -269,9 +269,7 @@ class Commuting:
                 return found
         return Term(op, a, b, imm)
 
-    def _on_one_cell(
-        self, op: Op, a: int | Table, b: int | Table, imm: int, cell: int, region: Region
-    ) -> Symbol:
+    def _on_one_cell(self, op: Op, a: int | Table, b: int | Table, imm: int, cell: int, region: Region) -> Symbol:
         cells = self._cells
         if cell < 0:
             one, two = (cells.table((x,)) for x in (a, b) if isinstance(x, int))

@@ -229,9 +229,7 @@ class _Walk:
         if value.cases is not None:
             one = constant(1)
             shifted = (self.values.operation(Op.HAS, value, constant(at), 0) for at in range(width))
-            return {
-                cell: self.values.operation(Op.BAND, bit, one, 0) for cell, bit in zip(cells, shifted, strict=True)
-            }
+            return {cell: self.values.operation(Op.BAND, bit, one, 0) for cell, bit in zip(cells, shifted, strict=True)}
         return {cell: unknown(value.atoms, truth=True) for cell in cells}
 
     def _cut(self, value: Value, width: int) -> Value:
@@ -293,8 +291,7 @@ class _Walk:
         self._look(test.all_atoms, point.where, control=True)
         ways = [cross(point.where, cover, MOST_WAYS) for cover in (test.nonzero, test.zero)]
         ends = [
-            self.block(block, point.copy(way))
-            for block, way in zip((branch.then, branch.orelse), ways, strict=True)
+            self.block(block, point.copy(way)) for block, way in zip((branch.then, branch.orelse), ways, strict=True)
         ]
         alive = [end for end in ends if end.where]
         if len(alive) < 2:

@@ -48,9 +48,7 @@ class _Rows:
 def packed(tables: Relations) -> PackedRelations:
     """The tables as arrays in native byte order."""
     rows = _Rows()
-    conditions = [
-        _condition(tables, number, rows.add(enablers)) for number, enablers in enumerate(tables.enablers)
-    ]
+    conditions = [_condition(tables, number, rows.add(enablers)) for number, enablers in enumerate(tables.enablers)]
     nodes = [
         NODE.pack(
             *(number & NOBODY for number in (tables.owner[node], tables.group[node])),
@@ -62,9 +60,7 @@ def packed(tables: Relations) -> PackedRelations:
         for node in range(len(tables.needs))
     ]
     rows.add(())
-    return PackedRelations(
-        len(nodes), len(conditions), b"".join(nodes), b"".join(conditions), rows.start, rows.items
-    )
+    return PackedRelations(len(nodes), len(conditions), b"".join(nodes), b"".join(conditions), rows.start, rows.items)
 
 
 def _condition(tables: Relations, number: int, row: int) -> bytes:

@@ -178,18 +178,14 @@ class _Builder:
                         self._note(found, a, b, self._regions(one.where, cell, bad, [two.where], ({},)))
         return found
 
-    def _note(
-        self, found: dict[tuple[int, int], list[Region]], a: int, b: int, regions: Iterable[Region]
-    ) -> None:
+    def _note(self, found: dict[tuple[int, int], list[Region]], a: int, b: int, regions: Iterable[Region]) -> None:
         pair = (a, b) if a < b else (b, a)
         for region in regions:
             found[pair].append(region)
             if len(found[pair]) > 8 * MOST_CONFLICTS:
                 found[pair] = list(simplified(found[pair], MOST_CONFLICTS))
 
-    def _regions(
-        self, where: Region, cell: int, bad: int, others: Iterable[Region], cases: Cover
-    ) -> Iterator[Region]:
+    def _regions(self, where: Region, cell: int, bad: int, others: Iterable[Region], cases: Cover) -> Iterator[Region]:
         """The states of all these regions."""
         bad &= self.cells.values(cell)
         here = meet(where, {cell: bad}) if bad else None
@@ -315,9 +311,7 @@ class _Builder:
     def _fact(self, region: Region, exact: bool, found: Footprint, changers: Row, group: int) -> None:
         node = self._new(region, changers, NOBODY, group)
         if exact:
-            atoms: Iterable[Atom] = [
-                (cell, self._membership(cell, allowed)) for cell, allowed in region.items()
-            ]
+            atoms: Iterable[Atom] = [(cell, self._membership(cell, allowed)) for cell, allowed in region.items()]
         else:
             atoms = found.control
         for cell, table in atoms:
