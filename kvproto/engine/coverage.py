@@ -33,6 +33,7 @@ from kvproto.ir.nodes import (
 )
 from kvproto.ir.printer import show_expr
 from kvproto.ir.types import BoolT, EnumT, IntT, SortT, values_of
+from kvproto.ir.walk import statements, subexpressions
 
 GapKind = Literal["guard", "premise"]
 
@@ -67,6 +68,12 @@ def guards(system: System) -> tuple[Probe, ...]:
     """The parts of the guards of a folded system."""
     actions = [action for action in system.actions if not action.switched_off]
     return tuple(probe for action in actions for probe in _guards(action, system.sources))
+
+
+def mentions_parameter(action: Action) -> bool:
+    """Whether a guard of the action, as it was written, asks for a parameter of the model."""
+    guards = [stmt.cond for stmt in statements(action.body) if isinstance(stmt, Require)]
+    return any(isinstance(e, Const) and e.parameter for cond in guards for e in subexpressions(cond))
 
 
 # --- guards ------------------------------------------------------------------------------------------

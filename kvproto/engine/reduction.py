@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from kvproto.engine.evaluate import Args, State
 from kvproto.engine.layout import Layout
 from kvproto.engine.outcome import Options
-from kvproto.ir.nodes import LIVENESS, Action, Claim, System
-from kvproto.passes.symmetry import Asymmetry, strict, symmetries
+from kvproto.ir.nodes import LIVENESS, Action, Claim, Expr, System
+from kvproto.passes.symmetry import Asymmetry, strict, strict_condition, symmetries
 
 if TYPE_CHECKING:
     from kvproto.engine.explorer import Explorer, FaultHit
@@ -104,6 +104,13 @@ def reduced(folded: System, symmetry: Symmetry) -> System:
     if symmetry.canonical is None:
         return folded
     return strict(folded, tuple(group.sort for group in symmetry.canonical.plan.groups))
+
+
+def reduced_condition(cond: Expr, symmetry: Symmetry) -> Expr:
+    """A condition on single states as such a search asks it."""
+    if symmetry.canonical is None:
+        return cond
+    return strict_condition(cond, tuple(group.sort for group in symmetry.canonical.plan.groups))
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,14 @@ from kvproto.engine.layout import plan
 from kvproto.engine.lower import Lowered, lower
 from kvproto.engine.model_errors import ModelErrors
 from kvproto.engine.outcome import Counterexample, Finding, Options, Progress, Result
-from kvproto.engine.reduction import PartialOrder, Runs, choose_partial_order, choose_symmetry, reduced
+from kvproto.engine.reduction import (
+    PartialOrder,
+    Runs,
+    choose_partial_order,
+    choose_symmetry,
+    reduced,
+    reduced_condition,
+)
 from kvproto.engine.tiers import Chosen, choose_tier, no_room
 from kvproto.ir.nodes import LIVENESS, Claim, Expr, System
 from kvproto.passes import run as run_passes
@@ -72,8 +79,10 @@ def search(
     symmetry = choose_symmetry(system, folded, layout, claims, chosen, start.states)
     searched = reduced(folded, symmetry)
     judged = tuple(searched.claim(claim.name) for claim in claims)
-    probes = Probes(judged, searched, chosen.coverage)
-    lowered = lower(searched, judged, probes.conditions, _asked_of_runs(system, claims))
+    # What a claim assumes is read from the claim as it was written: `strict` hides it.
+    probes = Probes([folded.claim(claim.name) for claim in claims], folded, chosen.coverage)
+    asked = [reduced_condition(cond, symmetry) for cond in probes.conditions]
+    lowered = lower(searched, judged, asked, _asked_of_runs(system, claims))
     order = choose_partial_order(lowered, claims, chosen)
     tier = choose_tier(reduced(system, symmetry), lowered, chosen, symmetry, order)
     runs = Runs(system, lowered, tier.explorer, symmetry, start.states)
@@ -311,6 +320,8 @@ class _Run:
         for (action, _), count in zip(self.lowered.instances, e.fired(), strict=True):
             fired[action.name] += count
         live = {action.name for action, _ in self.lowered.instances}
+        # Off by a parameter is a choice; off by the size of a sort or by a constant is an action that never happens.
+        live |= {action.name for action in self.system.actions if not coverage.mentions_parameter(action)}
         # An action that only ever fails its assertion has happened.
         live -= {self.lowered.instances[hit.action][0].name for hit in e.faults() if hit.action >= 0}
         never = tuple(name for name, count in fired.items() if name in live and count == 0) if complete else ()

@@ -211,6 +211,8 @@ def zero_of(kind: LeafT) -> Value:
             return None
         case SetT():
             return frozenset()
+        case IntT():
+            return kind.lo  # without all the others, which may be billions
         case _:
             return scalars_of(kind)[0]
 

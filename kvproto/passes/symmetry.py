@@ -164,6 +164,11 @@ def strict(system: System, sorts: tuple[SortT, ...]) -> System:
     )
 
 
+def strict_condition(cond: Expr, sorts: tuple[SortT, ...]) -> Expr:
+    """The same for a condition by itself."""
+    return _strict_expr(cond, {sort.name for sort in sorts})
+
+
 def _strict_expr(expr: Expr, names: set[str]) -> Expr:
     inner = map_children(expr, lambda e: _strict_expr(e, names))
     if not isinstance(inner, Quant) or inner.op not in ("any", "all"):

@@ -80,7 +80,9 @@ def resumed_searches_agree(folder: Path, text: str, stops: list[int], more: dict
 choices = st.fixed_dictionaries(
     {"symmetry": st.sampled_from([None, False]), "keep_going": st.booleans(), "coverage": st.booleans()}
 )
-means = st.fixed_dictionaries({"workers": st.integers(1, 3), "share_from": st.just(1), "coverage": st.booleans()})
+means = st.fixed_dictionaries(
+    {"workers": st.integers(1, 3), "share_from": st.just(1), "coverage": st.booleans(), "por": st.booleans()}
+)
 percents = st.lists(st.integers(1, 99), min_size=1, max_size=3)
 Factory = pytest.TempPathFactory
 

@@ -277,20 +277,19 @@ static int por_choose(kv_engine *e, worker *w, const uint64_t *s, uint32_t first
     p->state_mark++;
     por_find_least(p, w, s, first, end);
     uint32_t fewest = end - first;
-    for (uint32_t size = 1; size < fewest; size++)
-        for (uint32_t k = first; k < end && size < fewest; k++) {
-            if (p->sizes[k - first] != size)
-                continue;
-            uint32_t count = por_closure(p, s, w->events[k].action & ~(FAULTED | SKIPPED), fewest);
-            if (count == 0)
-                continue;
-            fewest = count;
-            for (uint32_t i = first; i < end; i++) {
-                uint32_t action = w->events[i].action & ~SKIPPED;
-                int taken = p->marks[action & ~FAULTED].taken == p->start_mark;
-                w->events[i].action = taken ? action : action | SKIPPED;
-            }
+    for (uint32_t k = end; k-- > first && fewest > 1;) { /* what comes late in a life first: it is soon over */
+        if (p->sizes[k - first] >= fewest)
+            continue;
+        uint32_t count = por_closure(p, s, w->events[k].action & ~(FAULTED | SKIPPED), fewest);
+        if (count == 0)
+            continue;
+        fewest = count;
+        for (uint32_t i = first; i < end; i++) {
+            uint32_t action = w->events[i].action & ~SKIPPED;
+            int taken = p->marks[action & ~FAULTED].taken == p->start_mark;
+            w->events[i].action = taken ? action : action | SKIPPED;
         }
+    }
     return fewest < end - first;
 }
 

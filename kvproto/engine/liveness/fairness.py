@@ -44,15 +44,11 @@ def _groups_of(fairness: Fairness, instances: list[tuple[int, Instance]]) -> Ite
     shown: dict[Args, str] = {}
     for number, (action, args) in instances:
         if action.name in fairness.actions:
-            at = [i for name in fairness.per for i in _parts(action, name)]
+            # A record or an array is several parameters here, and `per` names each of those that are meant.
+            at = [i for name in fairness.per for i, param in enumerate(action.params) if param.name == name]
             key = tuple(args[i] for i in at)
             found.setdefault(key, []).append(number)
             shown[key] = ", ".join(f"{action.params[i].name}={label(args[i], action.params[i].type)}" for i in at)
     for key, members in found.items():
         what = " or ".join(fairness.actions)
         yield Group(fairness, key, tuple(members), f"{what} ({shown[key]})" if shown[key] else what)
-
-
-def _parts(action: Action, name: str) -> list[int]:
-    """Which parameters of the action make up the one with that name: several if it is a record."""
-    return [i for i, param in enumerate(action.params) if param.name.split(".")[0] == name.split(".")[0]]

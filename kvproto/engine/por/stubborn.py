@@ -47,9 +47,9 @@ class Chooser:
         tried: set[int] = set()
         best = enabled
         least = self._least(state, enabled)
-        for start in sorted(enabled, key=lambda action: len(least[action])):
+        for start in reversed(enabled):  # what comes late in a life first: it is soon over
             if len(least[start]) >= len(best):
-                break
+                continue
             closure = _Closure(self._tables, self._places, self._settled, state, everybody, tried, harmless)
             tried.add(start)
             if closure.complete(start, len(best)):

@@ -13,9 +13,9 @@ from kvproto.export.tla.loops import fold, parallel
 from kvproto.export.tla.state import SHORT, Path, State
 from kvproto.export.tla.text import AND, FALSE, TRUE, Text, choose, conj, decide, equal_to, implies, neg
 from kvproto.export.tla.values import Env, Values
-from kvproto.ir.nodes import Assert, Assign, For, If, Place, Require, SetLocal, Stmt
+from kvproto.ir.nodes import Assert, Assign, Expr, For, If, Local, Place, Require, SetLocal, Stmt
 from kvproto.ir.types import ArrayT, BoolT, RecordT, Type
-from kvproto.ir.walk import can_fault, indices
+from kvproto.ir.walk import can_fault, indices, subexpressions
 
 
 @dataclass(slots=True)
@@ -31,6 +31,8 @@ class Body:
     """Field of the state -> variable and its type."""
     source: tuple[Stmt, ...]
     """All statements of the body, of which those of a branch are a part."""
+    unsure: set[str] = field(default_factory=set)
+    """Locals that may have no value; all branches share them."""
     guards: list[tuple[int, Text]] = field(default_factory=list)
     """Conditions, each with the number of definitions that were made before it."""
 
@@ -55,15 +57,22 @@ class Body:
                     holds = Text(f'Assert({holds}, "{claim}")')
                 self.guard(holds)
             case SetLocal(name=name, value=value):
+                if self.may_be_wrong(value):
+                    self.unsure.add(name)
                 self.set_local(name, self.values.value(value, self.env))
             case Assign(place=place, value=value):
                 new = self.values.value(value, self.env)
-                sure = not any(can_fault(index) for index in indices(place))
+                sure = not any(self.may_be_wrong(index) for index in indices(place))
                 self.state.write(self.variable(place), self.path(place, self.env), new, sure=sure)
             case If():
                 self._if(stmt)
             case For():
                 self._for(stmt)
+
+    def may_be_wrong(self, expr: Expr) -> bool:
+        """Whether the expression has no value in some states, those in which nothing comes of it."""
+        inside = [e.name for e in subexpressions(expr) if isinstance(e, Local)]
+        return can_fault(expr) or any(name in self.unsure for name in inside)
 
     def set_local(self, name: str, value: Text) -> None:
         """Give a local a value."""

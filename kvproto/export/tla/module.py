@@ -293,7 +293,9 @@ def wrapped(lines: Iterable[str]) -> Iterator[str]:
             continue
         start = " " * (len(line) - len(line.lstrip()))
         now = ""
-        for piece in re.split(r"(?<=[\\/:,]) |(?<==>) |(?<=THEN) |(?<=ELSE) |(?<= IN) ", line.strip()):
+        quoted = re.sub(r'"[^"]*"', lambda found: found[0].replace(" ", "\0"), line.strip())
+        for glued in re.split(r"(?<=[\\/:,]) |(?<==>) |(?<=THEN) |(?<=ELSE) |(?<= IN) ", quoted):
+            piece = glued.replace("\0", " ")
             if now and len(now) + len(piece) >= WIDTH:
                 yield now
                 now = f"{start}      {piece}"

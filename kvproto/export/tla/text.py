@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -119,7 +120,7 @@ def equal_to(value: Text) -> str:
 
 def is_literal(text: Text) -> bool:
     """Whether it is a member, a number, a truth value or None."""
-    return text in (TRUE, FALSE, NONE) or text.text.startswith(('"', "(-")) or text.text.isdecimal()
+    return text in (TRUE, FALSE, NONE) or re.fullmatch(r'"[^"]*"|\d+|\(-\d+\)', text.text) is not None
 
 
 def infix(op: str, left: Text, right: Text) -> Text:
