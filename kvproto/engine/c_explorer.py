@@ -92,6 +92,11 @@ class CExplorer:
         return self._blocks is not None
 
     @property
+    def complaint(self) -> str:
+        """Why printed C does not run, if that is known."""
+        return "" if self._compilation is None else self._compilation.complaint
+
+    @property
     def workers(self) -> int:
         """Threads that expand states."""
         return int(self._library.kv_workers(self._handle))

@@ -44,7 +44,7 @@ def choose_symmetry(
     initial: Sequence[int],
 ) -> Symmetry:
     """The sorts whose elements a search of these claims need not tell apart; `initial` states are packed."""
-    if options.symmetry is False or (options.symmetry is None and options.por):
+    if options.symmetry is False:
         return NO_SYMMETRY
     if any(claim.kind in LIVENESS for claim in claims):
         return Symmetry(note="off, because claims about runs are judged on all states")

@@ -105,12 +105,20 @@ def _c_explorer(lowered: Lowered, options: Options, symmetry: Symmetry, order: P
         spill=spill,
         compiling=compile_when[options.tier],
     )
-    note = ""
+    notes = []
     if options.fingerprints and not explorer.lossy:
         small = "fingerprints would take no less room than the states"
-        note = "claims about runs need whole states" if lowered.predicates else small
-    por = order.relations is not None
-    return Chosen(explorer, note, workers=explorer.workers, lossy=explorer.lossy, symmetric=symmetry.sorts, por=por)
+        notes.append("claims about runs need whole states" if lowered.predicates else small)
+    if options.tier == "compiled" and not explorer.compiled:
+        notes.append(f"the model is not compiled, {explorer.complaint}")
+    return Chosen(
+        explorer,
+        "; ".join(notes),
+        workers=explorer.workers,
+        lossy=explorer.lossy,
+        symmetric=symmetry.sorts,
+        por=order.relations is not None,
+    )
 
 
 def _alone(options: Options) -> str:

@@ -98,6 +98,7 @@ def test_zeroing_does_not_keep_late_writes_out() -> None:
     assert "reads_no_foreign_data" in mitigations.violated("0.5.19", zero_on_release=True, reject_at_admission=True)
 
 
+@pytest.mark.slow
 def test_the_readme_shows_this_table() -> None:
     readme = (HERE.parent.parent / "README.md").read_text(encoding="utf-8")
 

@@ -198,7 +198,7 @@ def test_memory_that_runs_out_on_the_way(monkeypatch: pytest.MonkeyPatch) -> Non
     assert (result.complete, result.stopped) == (False, "out of memory")
 
 
-@pytest.mark.parametrize("limit", [1, 7, 100, 680, 681, 682])
+@pytest.mark.parametrize("limit", [1, 100, 681])
 def test_a_state_limit_stops_all_tiers_alike(options: dict[str, object], limit: int) -> None:
     system = shipped("sglang@incident")
     result = search(system, Options(**options, max_states=limit, symmetry=False))  # type: ignore[arg-type]

@@ -59,6 +59,15 @@ def test_states_that_are_no_larger_than_fingerprints_are_kept() -> None:
     assert searched(benchmark(), keep_going=True) == figures(result)
 
 
+def test_a_model_that_cannot_be_compiled_is_interpreted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kvproto.engine.tier2.compilers", list)
+    result = search(incident(), Options(tier="compiled"))
+
+    assert not result.compiled
+    assert result.tier_note == "the model is not compiled, no C compiler"
+    assert searched(incident()) == figures(result)
+
+
 @pytest.mark.parametrize("options", [{"engine": "reference"}, {"tier": "python"}], ids=str)
 def test_other_tiers_have_neither(tmp_path: Path, options: dict[str, object]) -> None:
     for extra in ({"fingerprints": True}, {"spill": tmp_path}, {"checkpoint": tmp_path / "x"}):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from kvproto.engine.por.cells import ALWAYS, EVERYWHERE, Atom, Cells, Cover, Region, cross, hull, simplified
 from kvproto.engine.por.values import Atoms, Bit, Simple, Value, Values, constant, together, under, unknown
-from kvproto.engine.program import Block, Branch, Ins, Op, Program
+from kvproto.engine.program import Block, Branch, Ins, Op
 from kvproto.engine.rules import PURE
 
 MOST_WAYS = 12
@@ -49,14 +49,13 @@ class Footprint:
     """States in which it fails."""
 
 
-def footprint(program: Program, values: Values, block: Block) -> Footprint:
+def footprint(values: Values, block: Block) -> Footprint:
     """The footprint of an action or a question."""
     walk = _Walk(values)
     if _nesting(block) > DEEPEST:
         return _everything_mentioned(values.cells, block)
     end = walk.block(block, _Point(ALWAYS, {}, {}))
     walk.finish(end)
-    del program
     return walk.found
 
 

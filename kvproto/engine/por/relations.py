@@ -16,10 +16,13 @@ from kvproto.engine.por.cells import Atom, Cells, Cover, Region, apart, hull, ke
 from kvproto.engine.por.commute import Commuting
 from kvproto.engine.por.footprint import Effect, Footprint, footprint
 from kvproto.engine.por.values import Values
-from kvproto.engine.program import Block, Program
+from kvproto.engine.program import Program
 
 MOST_CONFLICTS = 8
 """Regions in which one pair of actions is dependent; more are taken as one."""
+
+FEW_REGIONS = 24
+"""Regions for a condition in an action: more cost time and do not tell much."""
 
 MOST_FACTS = 96
 """Ways in which one claim can be violated; more are taken as one."""
@@ -73,8 +76,9 @@ class _Builder:
     def __init__(self, program: Program, sizes: Sequence[int] | None) -> None:
         self.program = program
         self.cells = Cells(program.leaves, sizes)
-        self.values = Values(self.cells)
-        self.prints = [self._footprint(block) for block in program.actions]
+        acting = Values(self.cells, FEW_REGIONS)
+        self.prints = [footprint(acting, block) for block in program.actions]
+        self.asking = Values(self.cells)
         self.commuting = Commuting(program, self.cells, self.prints)
         self.effects: dict[int, list[tuple[int, Effect]]] = defaultdict(list)
         self.writes: dict[int, list[tuple[int, Effect]]] = defaultdict(list)
@@ -88,9 +92,6 @@ class _Builder:
         self.rows: list[dict[int, None]] = [{} for _ in program.actions]
         self._numbers: dict[tuple[int, frozenset[tuple[int, int]]], int] = {}
         self._conditions: dict[tuple[int, int], int] = {}
-
-    def _footprint(self, block: Block) -> Footprint:
-        return footprint(self.program, self.values, block)
 
     def build(self) -> Relations:
         """All tables."""
@@ -301,7 +302,7 @@ class _Builder:
         """A node for every way in which a claim is violated or a probe true."""
         groups = [(block, False) for block in self.program.claims] + [(block, True) for block in self.program.probes]
         for group, (block, wanted) in enumerate(groups):
-            found = self._footprint(block)
+            found = footprint(self.asking, block)
             changers = self._changers(found.control)
             for region, exact in _ways(found, wanted):
                 self._fact(region, exact, found, changers, group)
@@ -328,7 +329,7 @@ class _Builder:
         """Outside of the constraint nothing is enabled: whoever may leave it disables everybody."""
         if self.program.constraint is None:
             return
-        found = self._footprint(self.program.constraint)
+        found = footprint(self.asking, self.program.constraint)
         changers = self._changers(found.control)
         for region in simplified(found.failing, MOST_FACTS):
             self._fact(region, False, found, changers, NOBODY)

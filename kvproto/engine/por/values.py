@@ -32,7 +32,7 @@ MOST_CASES = 16
 """A value with more cases is only known by its atoms."""
 
 MOST_REGIONS = 192
-"""A truth value whose cover would have more regions is covered by one."""
+"""A condition that would be covered by more regions is covered by one: enough for long claims."""
 
 TRUTHS = frozenset({Op.EQ, Op.NE, Op.LT, Op.LE, Op.HAS, Op.EQI, Op.LTI, Op.NOT})
 """Operations that give 0 or 1."""
@@ -135,10 +135,11 @@ def under(atoms: Atoms, cover: Cover) -> Atoms:
 
 
 class Values:
-    """Operations on values over the cells of a program."""
+    """Operations on values over the cells of a program; covers have at most so many regions."""
 
-    def __init__(self, cells: Cells) -> None:
+    def __init__(self, cells: Cells, most: int = MOST_REGIONS) -> None:
         self.cells = cells
+        self.most = most
         self._made: dict[Simple, Value] = {}
 
     # --- making ---------------------------------------------------------------------------------------
@@ -191,7 +192,7 @@ class Values:
             return replace(rest, span=(min(low for low, _ in ends), max(high for _, high in ends)))
         parts = [(region, self.of_simple(simple)) for region, simple in joined]
         zero, nonzero = (
-            simplified([b for r, v in parts for p in getattr(v, side) if (b := meet(r, p)) is not None], MOST_REGIONS)
+            simplified([b for r, v in parts for p in getattr(v, side) if (b := meet(r, p)) is not None], self.most)
             for side in ("zero", "nonzero")
         )
         return Value(tuple(joined), zero, nonzero, truth=truth, atoms=atoms)
@@ -217,7 +218,9 @@ class Values:
             cases = [(m, s) for part, (r, s) in parts if (m := meet(part, r)) is not None]
             found = self.of_cases(cases, atoms)
         zero, nonzero = (
-            either(*(both(part, truth) for part, truth in zip((_true(test), _false(test)), ways, strict=True)))
+            self.either(
+                *(self.both(part, truth) for part, truth in zip((_true(test), _false(test)), ways, strict=True))
+            )
             for ways in ((_false(then), _false(orelse)), (_true(then), _true(orelse)))
         )
         return _judged(found, zero, nonzero, truth=then.truth and orelse.truth)
@@ -323,9 +326,9 @@ class Values:
         if a.simple is not None and b.simple is not None and _one_cell(a.simple, b.simple):
             return None
         if op is Op.BAND:
-            zero, nonzero = either(_false(a), _false(b)), both(_true(a), _true(b))
+            zero, nonzero = self.either(_false(a), _false(b)), self.both(_true(a), _true(b))
         else:
-            zero, nonzero = both(_false(a), _false(b)), either(_true(a), _true(b))
+            zero, nonzero = self.both(_false(a), _false(b)), self.either(_true(a), _true(b))
         cases = (*((region, (-1, 0)) for region in zero[0]), *((region, (-1, 1)) for region in nonzero[0]))
         few = cases if len(cases) <= MOST_CASES else None
         # As if `b`, which comes first in what lowering writes, were looked at first, and `a` only if that decides.
@@ -389,20 +392,18 @@ class Values:
         for at, bit in enumerate(bits):
             value = self.of_bit(bit)
             ways = (_true(value), _false(value)) if number >> at & 1 else (_false(value), _true(value))
-            same, other = both(same, ways[0]), either(other, ways[1])
+            same, other = self.both(same, ways[0]), self.either(other, ways[1])
         return same[0], other[0], (same[1], other[1])
 
+    def both(self, one: Judged, two: Judged) -> Judged:
+        """The states in both covers."""
+        cover, same = crossed(one[0], two[0], self.most)
+        return cover, same and one[1] and two[1]
 
-def both(one: Judged, two: Judged) -> Judged:
-    """The states in both covers."""
-    cover, same = crossed(one[0], two[0], MOST_REGIONS)
-    return cover, same and one[1] and two[1]
-
-
-def either(one: Judged, two: Judged) -> Judged:
-    """The states in one of two covers."""
-    cover, same = limited((*one[0], *two[0]), MOST_REGIONS)
-    return cover, same and one[1] and two[1]
+    def either(self, one: Judged, two: Judged) -> Judged:
+        """The states in one of two covers."""
+        cover, same = limited((*one[0], *two[0]), self.most)
+        return cover, same and one[1] and two[1]
 
 
 def _true(value: Value) -> Judged:
