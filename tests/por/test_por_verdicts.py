@@ -1,4 +1,4 @@
-"""Partial-order reduction on random programs: whatever the full search finds, the reduced one finds, and nothing else."""
+"""Partial-order reduction on random programs: the reduced search finds what the full one finds, and nothing else."""
 
 from __future__ import annotations
 
