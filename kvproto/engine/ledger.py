@@ -132,13 +132,17 @@ class Ledger(ABC, Generic[S]):
                 chooser.begin_level(self._level, [s is not None and s < self._level_end for s in found])
             chosen = set(chooser.choose(self.packed(number), [action for action, _, _ in events]))
             taken = [event for event in events if event[0] in chosen]
-            if any(s is not None and self._numbers.get(s, number + 1) > number for _, s, _ in taken):
+            if self._leads_on(number, [s for _, s, _ in taken if s is not None]):
                 events = taken
         for action, successor, fault in events:
             if successor is None:
                 self._hit(fault, number, action)
             else:
                 self._settle(successor, number, action)
+
+    def _leads_on(self, number: int, successors: Iterable[S]) -> bool:
+        """Whether one of these is still to be expanded after the state with that number."""
+        return any(self._numbers.get(successor, number + 1) > number for successor in successors)
 
     # --- what a tier reports --------------------------------------------------------------------------
 

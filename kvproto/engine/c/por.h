@@ -269,7 +269,7 @@ static void por_find_least(por *p, const worker *w, const uint64_t *s, uint32_t 
 }
 
 /* Marks the events of a state that need not happen here as SKIPPED; answers whether there are any. */
-static int por_choose(kv_engine *e, worker *w, const uint64_t *s, uint32_t first, uint32_t end)
+static int por_choose(const kv_engine *e, worker *w, const uint64_t *s, uint32_t first, uint32_t end)
 {
     por *p = e->por;
     if (p->level != e->level)

@@ -21,7 +21,7 @@ MOST_RUNS = 160
 PROMISING = 64
 """Pairs that look at so many combinations of values may be decided in time, others are not tried."""
 
-MOST_STEPS = 1_000_000
+MOST_STEPS = 200_000
 """Instructions run for all pairs of a program together."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kvproto.export.tla.definitions import Definition, definition_lines
+from kvproto.export.tla.definitions import Definition, definition_lines, mentions
 from kvproto.export.tla.state import OLD, Path, Variable
 from kvproto.export.tla.text import ATOM, FALSE, TRUE, Text, choose, conj, equal_to, infix
 from kvproto.ir.nodes import Assign, Expr, For, If, Local, Place, Read, SetLocal, Stmt
@@ -28,8 +28,7 @@ def parallel(body: Body, stmt: For) -> bool:
     for place in places:
         if any(_meet(_fields(place), field) for field in fields) and not _at(place, stmt.var):
             return False
-    _run_parallel(body, stmt)
-    return True
+    return _run_parallel(body, stmt)
 
 
 def _simple(block: tuple[Stmt, ...]) -> bool:
@@ -62,19 +61,25 @@ def _at(place: Place, var: str) -> bool:
     return len(own) == 1 and not any(isinstance(e, Read) or (isinstance(e, Local) and e.name == var) for e in inside)
 
 
-def _run_parallel(body: Body, stmt: For) -> None:
+def _run_parallel(body: Body, stmt: For) -> bool:
+    """One turn with the loop variable bound; false if it cannot be written that way after all."""
     values = body.values
     name = values.bound(stmt.var, body.env)
     inside = body.branch()
     for variable in _written(body, stmt):
         body.state.whole(variable, body.definitions.define)
         inside.state.variables[variable] = body.state.variables[variable].copy()
-    before = inside.state.copy()
+    before, made = inside.state.copy(), len(body.definitions.found)
     inside.turn(stmt, Text(name))
-    for variable, after in inside.state.variables.items():
-        if after == before.variables[variable]:
-            continue
-        _collect(body, stmt, name, variable, before.variables[variable], after)
+    changed = [v for v, after in inside.state.variables.items() if after != before.variables[v]]
+    kept_base = all(inside.state.variables[v].base == before.variables[v].base for v in changed)
+    # What a turn gives a name to stands before the place where the loop variable is bound.
+    if not kept_base or any(mentions(line, name) for d in body.definitions.found[made:] for line in d.lines):
+        del body.definitions.found[made:]
+        return False
+    for variable in changed:
+        _collect(body, stmt, name, variable, before.variables[variable], inside.state.variables[variable])
+    return True
 
 
 def _collect(body: Body, stmt: For, name: str, variable: str, before: Variable, after: Variable) -> None:
