@@ -19,9 +19,7 @@ LIMIT = 2000
 
 
 def same_verdicts(program: Program, initial: list[int]) -> tuple[int, int]:
-    """Assert that the reduction changes no verdict; numbers of states without and with it, 0 and 0 if there are many.
-    Assert that the reduction changes no verdict; numbers of states without and with it, 0 and 0 if there are many.
-    """
+    """Assert that the reduction changes no verdict; states without and with it, 0 and 0 if there are many."""
     full = in_full(program, initial, LIMIT)
     if full is None:
         return 0, 0
