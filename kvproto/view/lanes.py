@@ -49,7 +49,7 @@ def render_lanes(trace: Trace, *, width: int = 80) -> str:
     flights = [f for f in domain_edges(trace).flights if f.target is not None]
     digits = len(str(len(trace.steps)))
     labels = {f.name: printable(f.position) for f in flights}
-    cell = max([2, *(cells(text) + 1 for text in labels.values())])
+    cell = min(max([2, *(cells(text) + 1 for text in labels.values())]), width // 3)
     bands = _assign(flights, most=max((width // 3) // cell, 1))
     picture = _Picture(trace, flights, bands, cell, digits, width)
     rows = picture.header()
@@ -180,7 +180,7 @@ class _Picture:
         if number == flight.ended:
             return _landing(flight) if first else ""
         if number == flight.posted and first:
-            return printable(flight.position)
+            return cut(printable(flight.position), self.cell - 1)
         return "!" if (flight.name, number) in self.lost else "|"
 
     def _reading(self, number: int, at: int) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from kvproto.engine.c_explorer import CExplorer, EngineUnavailable
 from kvproto.engine.explorer import Explorer
 from kvproto.engine.por import Chooser, Relations
-from kvproto.engine.por.relations import relations
+from kvproto.engine.por.relations import relate
 from kvproto.engine.program import Block, Branch, Ins, Leaf, Op, Program
 from kvproto.engine.tier0 import PythonExplorer
 
@@ -76,8 +76,8 @@ def watcher() -> Program:
 
 
 def last_writer() -> Program:
-    """Two processes write one leaf; it is a deadlock if the first one writes last."""
-    terminal = (Ins(Op.LOAD, d=0, imm=2), Ins(Op.EQI, d=1, a=0, imm=2), Ins(Op.RET, a=1))
+    """Two processes write one leaf; it is a deadlock if the second one writes last."""
+    terminal = (Ins(Op.LOAD, d=0, imm=2), Ins(Op.EQI, d=1, a=0, imm=1), Ins(Op.RET, a=1))
     actions = (step((0, 0), then=[(0, 1), (2, 1)]), step((1, 0), then=[(1, 1), (2, 2)]))
     return Program(1, leaves(1, 1, 2), actions, (), terminal, 0)
 
@@ -169,7 +169,7 @@ def in_full(program: Program, initial: Sequence[int] = (0,), limit: int | None =
 
 def reduced(program: Program, initial: Sequence[int] = (0,), tables: Relations | None = None) -> PythonExplorer:
     """A reduced search in Python; with tables that may be wrong it may miss things."""
-    explorer = PythonExplorer(program, chooser=Chooser(tables or relations(program)))
+    explorer = PythonExplorer(program, chooser=Chooser(tables or relate(program)))
     explore(explorer, initial)
     return explorer
 

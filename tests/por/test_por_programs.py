@@ -11,7 +11,7 @@ from por_programs import concurrent_program
 
 from kvproto.engine.c_explorer import CExplorer
 from kvproto.engine.por.cells import CELL_BITS
-from kvproto.engine.por.relations import relations
+from kvproto.engine.por.relations import relate
 from kvproto.engine.program import Block, Branch, Ins, Leaf, Op, Program
 
 LIMIT = 2000
@@ -64,7 +64,7 @@ def test_tiers_agree(first: int) -> None:
         program, initial = concurrent_program(seed) if seed % 4 else random_program(seed)
         if in_full(program, initial, LIMIT) is None:
             continue
-        tables = relations(program)
+        tables = relate(program)
         some = CExplorer(program, por=tables, seed=seed)
         explore(some, initial)
         assert history(reduced(program, initial, tables)) == history(some)

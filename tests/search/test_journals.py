@@ -296,7 +296,7 @@ def test_the_same_actions_from_another_start(tmp_path: Path, make: Make) -> None
 def test_less_memory_than_before(tmp_path: Path) -> None:
     path = tmp_path / "journal"
     begun(release(), path, 40000)
-    text = refused(release(), path, memory_limit=1 << 20)
+    text = refused(release(), path, memory_limit=2_000_000)
 
     assert text.startswith(f"error KV006  the memory limit leaves no room for the states of {path}")
     assert path.exists()

@@ -13,7 +13,7 @@ from trace_samples import SAMPLES, A, build, expected_texts, full_run, golden, l
 from trace_strategies import traces, transfers
 
 from kvproto.trace.printable import cells
-from kvproto.trace.trace import Trace
+from kvproto.trace.trace import FlightView, PoolView, Step, Trace, Vocabulary
 from kvproto.view import (
     printable,
     render_lanes,
@@ -128,6 +128,22 @@ def test_more_writes_than_columns_are_counted() -> None:
     rows = [line.split() for line in render_lanes(trace, width=40).splitlines()]
     assert ["0", "1", "2", "3", "4", "5", "+2"] in [row[-7:] for row in rows]
     assert ["v", "|", "|", "|", "|", "+2"] in [row[-6:] for row in rows]
+
+
+def test_a_page_with_a_long_name() -> None:
+    """Its name is cut where the columns of flights would leave no room for anything else."""
+    page = "p" * 60
+    pool, flight = PoolView("pool", (page,), "owner", "content"), FlightView(("A",), "flying[{r}]", "", "")
+    init = {f"owner[{page}]": None, f"content[{page}]": None, "flying[A]": []}
+    post = Step("post", {}, "m", "m.py:1", "", (), (), {"flying[A]": ([], [page])})
+    plain = stored("plain")
+    trace = dataclasses.replace(
+        plain, init=init, steps=(post,), blame=(), vocabulary=Vocabulary(("m",), (pool,), (flight,))
+    )
+    for width in (40, 80):
+        text = render_lanes(trace, width=width)
+        check(text, width)
+        assert "ppp..." in text
 
 
 def test_page_map_after_a_step() -> None:

@@ -62,7 +62,7 @@ in both orders. `stubborn` chooses, and c/por.h does the same in C.
 from __future__ import annotations
 
 from kvproto.engine.lower import Lowered
-from kvproto.engine.por.relations import Relations, TooLargeError, relations
+from kvproto.engine.por.relations import Relations, TooLargeError, relate
 from kvproto.engine.por.stubborn import Chooser
 from kvproto.ir.types import cardinality
 
@@ -71,4 +71,4 @@ __all__ = ["Chooser", "Relations", "TooLargeError", "reduction"]
 
 def reduction(lowered: Lowered) -> Relations:
     """What a search of a lowered model needs for the reduction.  Raises `TooLargeError` where it would not pay."""
-    return relations(lowered.program, [cardinality(kind) for kind in lowered.layout.types])
+    return relate(lowered.program, [cardinality(kind) for kind in lowered.layout.types])

@@ -63,7 +63,7 @@ class Relations:
     """For each action what must be there along with it while it is enabled."""
 
 
-def relations(program: Program, sizes: Sequence[int] | None = None) -> Relations:
+def relate(program: Program, sizes: Sequence[int] | None = None) -> Relations:
     """The tables of a program; `sizes` as in `Cells`.  Raises `TooLargeError`."""
     if len(program.actions) > MOST_ACTIONS:
         raise TooLargeError(f"{len(program.actions)} action instances")
