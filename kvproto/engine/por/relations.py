@@ -16,7 +16,7 @@ from kvproto.engine.por.cells import Atom, Cells, Cover, Region, apart, hull, ke
 from kvproto.engine.por.commute import Commuting
 from kvproto.engine.por.footprint import Effect, Footprint, footprint
 from kvproto.engine.por.values import Values
-from kvproto.engine.program import Program
+from kvproto.engine.program import Block, Branch, Program
 
 MOST_CONFLICTS = 8
 """Regions in which one pair of actions is dependent; more are taken as one."""
@@ -27,9 +27,8 @@ FEW_REGIONS = 24
 MOST_FACTS = 96
 """Ways in which one claim can be violated; more are taken as one."""
 
-MOST_ACTIONS = 4096
-MOST_ENTRIES = 8_000_000
-"""Larger tables are not worth having: searching them would cost more than it saves."""
+MOST_ACTIONS, MOST_CODE, MOST_ENTRIES = 4096, 50_000, 1_000_000
+"""Actions, instructions and entries of tables: making larger ones would take longer than it is worth."""
 
 NOBODY = -1
 
@@ -66,7 +65,10 @@ class Relations:
 def relate(program: Program, sizes: Sequence[int] | None = None) -> Relations:
     """The tables of a program; `sizes` as in `Cells`.  Raises `TooLargeError`."""
     if len(program.actions) > MOST_ACTIONS:
-        raise TooLargeError(f"{len(program.actions)} action instances")
+        raise TooLargeError(f"it has {len(program.actions)} action instances")
+    length = sum(_length(block) for block in (*program.actions, *program.questions()))
+    if length > MOST_CODE:
+        raise TooLargeError(f"its code has {length} instructions")
     return _Builder(program, sizes).build()
 
 
@@ -352,6 +354,15 @@ class _Builder:
                 if region is not None:
                     regions.append(region)
         return simplified(regions, MOST_CONFLICTS)
+
+
+def _length(block: Block) -> int:
+    count, work = 0, [block]
+    while work:
+        current = work.pop()
+        count += len(current)
+        work += [part for item in current if isinstance(item, Branch) for part in (item.then, item.orelse)]
+    return count
 
 
 def _without(region: Region, known: Region) -> Region:
