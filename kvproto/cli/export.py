@@ -10,6 +10,7 @@ import click
 from kvproto.cli.options import check_json_file, say, setting, unwritable
 from kvproto.engine.search import select
 from kvproto.export.promela.model import export as to_promela
+from kvproto.export.tla.module import export as to_tla
 from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import find
@@ -46,8 +47,6 @@ def export(
     if form == "promela":
         _write(output, to_promela(system, properties=properties).text)
         return
-    from kvproto.export.tla.module import export as to_tla
-
     module = to_tla(system, name=_stem(output) or system.model, properties=properties)
     if output is None:
         say(module.text + "\n" + module.config, newline=False)

@@ -38,6 +38,7 @@ class Options:
     symmetry: bool | None = None
     """None: wherever it is sound; True: say so where it is not; False: never."""
     por: bool = False
+    """Of steps that do not get into each other's way try one order, where that changes no verdict."""
     fingerprints: bool = False
     """Keep 128 bits of each state.  Lossy: nothing holds then, unless `accept_lossy`."""
     accept_lossy: bool = False

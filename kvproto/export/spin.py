@@ -50,11 +50,11 @@ def build(model: Path, folder: Path, flags: Sequence[str] = COUNTING, defines: S
     return folder / "pan"
 
 
-def search(pan: Path, *, depth: int = 100_000, table: int = 20, limit: float | None = None) -> Counted:
+def search(pan: Path, *, depth: int = 100_000, table: int = 20) -> Counted:
     """Run a verifier over all states, or up to its first error."""
     while True:
         command = [str(pan), f"-m{depth}", f"-w{table}", "-n"]
-        done = subprocess.run(command, cwd=pan.parent, capture_output=True, text=True, check=False, timeout=limit)
+        done = subprocess.run(command, cwd=pan.parent, capture_output=True, text=True, check=False)
         found = read(done.stdout + done.stderr)
         if found.complete or depth >= 100_000_000:
             return found

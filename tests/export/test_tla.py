@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +10,16 @@ from pathlib import Path
 import pytest
 from export_models import MODELS, text_of
 from export_runs import every_state, model_in, needs_tlc, shipped, tlc, without_claims
+from random_models import write
+from tla_reader import Module
 
+from kvproto.diagnostics import KvError
 from kvproto.export.tla.module import export
 from kvproto.export.tla.types import RESERVED
 from kvproto.ir.nodes import System
+from kvproto.lang.bind import choose
+from kvproto.lang.frontend.build import build
+from kvproto.lang.load import find
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -141,6 +148,52 @@ def test_small_models_are_whole(title: str, tmp_path: Path) -> None:
     check_structure(export(model_in(text_of(title), tmp_path), name="model", properties=True).text)
 
 
+# --- read and searched here ------------------------------------------------------------------------------
+
+SMALL = [title for title in MODELS if "itself" not in title]
+"""Models for those that are slow."""
+
+
+def check_by_reader(system: System) -> None:
+    """A search of the module finds as many states, at the same depth."""
+    ours, module = every_state(system), export(system, name="model")
+
+    # Where the constraint excludes even the initial states, there is no level to speak of.
+    assert (ours.states, ours.depth if ours.states else 0) == Module(module.text).search(module.config)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("title", SMALL)
+def test_small_models(title: str, tmp_path: Path) -> None:
+    check_by_reader(without_claims(model_in(text_of(title), tmp_path)))
+
+
+@pytest.mark.parametrize(("preset", "pages"), [("safe", 4), ("vulnerable", 3)])
+def test_kv_transfer_by_reader(preset: str, pages: int) -> None:
+    model = find("kv_transfer").model
+    sets = {"Req": 2, "Page": pages, "pages_per_request": 2}
+    check_by_reader(build(model, choose(model, preset=preset, scope="S", sets=sets)))
+
+
+@pytest.mark.slow
+def test_sglang() -> None:
+    check_by_reader(shipped("sglang@incident", "incident"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+def test_random_models(seed: int, tmp_path: Path) -> None:
+    dice = random.Random(seed)
+    try:
+        system = without_claims(model_in(write(dice.randint), tmp_path))
+        ours = every_state(system)
+    except KvError as problem:
+        pytest.skip(f"nothing to compare: {problem.diagnostic.code}")
+    if ours.states > 700:
+        pytest.skip("too many states for a slow search")
+    check_by_reader(system)
+
+
 # --- with TLC --------------------------------------------------------------------------------------------
 
 
@@ -158,7 +211,7 @@ def test_shipped_models_in_tlc(target: str, scope: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("title", [title for title in MODELS if "itself" not in title])
+@pytest.mark.parametrize("title", SMALL)
 def test_small_models_in_tlc(title: str, tmp_path: Path) -> None:
     check_counts(needs_tlc(), without_claims(model_in(text_of(title), tmp_path)), tmp_path)
 

@@ -351,9 +351,11 @@ class Module:
                 raise Broken(f"{name}: {parser.words[parser.at]} is left")
         return self.trees[name]
 
-    def search(self) -> tuple[int, int]:
-        """Distinct states, and levels of the search; every state satisfies TypeOK."""
-        level = list(dict.fromkeys(self.frozen(found) for found in self.ways(("name", "Init"), {}, {}, "")))
+    def search(self, config: str) -> tuple[int, int]:
+        """Distinct states within the constraint, and levels of the search; every state satisfies TypeOK."""
+        bounded = "CONSTRAINT Within" in config
+        starts = dict.fromkeys(self.frozen(found) for found in self.ways(("name", "Init"), {}, {}, ""))
+        level = [state for state in starts if not bounded or self.within(state)]
         seen, depth = set(level), 0
         while level:
             depth += 1
@@ -364,11 +366,15 @@ class Module:
                     raise Broken(f"TypeOK is violated: {self.state}")
                 for found in self.ways(("name", "Next"), {}, {}, "'"):
                     after = self.frozen(found)
-                    if after not in seen:
+                    if after not in seen and (not bounded or self.within(after)):
                         seen.add(after)
                         following.append(after)
             level = following
         return len(seen), depth
+
+    def within(self, state: tuple[Any, ...]) -> bool:
+        """Whether a state satisfies the constraint."""
+        return self.truth(("name", "Within"), dict(zip(self.variables, state, strict=True)))
 
     def frozen(self, found: dict[str, Any]) -> tuple[Any, ...]:
         """A state."""
@@ -481,7 +487,8 @@ class Module:
             case "None":
                 return NONE
             case _ if name in self.texts:
-                return self.value(self.tree(name), {})
+                # A definition at the top knows variables only, which may be those of another state.
+                return self.value(self.tree(name), {v: env[v] for v in self.variables if v in env})
             case _:
                 raise Broken(f"{name} is not defined")
 
@@ -537,9 +544,7 @@ class Module:
                 keys, inside = self.value(domain, env), self.value(values, env)
                 return Fits(lambda v: frozenset(v) == keys and all(_member(x, inside) for x in v.values()))
             case ("SUBSET", base):
-                items = sorted(self.value(base, env), key=repr)
-                bits = product((False, True), repeat=len(items))
-                return frozenset(frozenset(i for i, bit in zip(items, row, strict=True) if bit) for row in bits)
+                return Powers(self.value(base, env))
             case ("UNION", base):
                 return frozenset(x for s in self.value(base, env) for x in s)
             case ("DOMAIN", base):
@@ -554,6 +559,21 @@ class Fits:
 
     def __init__(self, test: Any) -> None:
         self.test = test
+
+
+class Powers:
+    """All subsets of a set."""
+
+    def __init__(self, base: frozenset[Any]) -> None:
+        self.base = base
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(value <= self.base)
+
+    def __iter__(self) -> Iterator[frozenset[Any]]:
+        items = sorted(self.base, key=repr)
+        for row in product((False, True), repeat=len(items)):
+            yield frozenset(item for item, inside in zip(items, row, strict=True) if inside)
 
 
 def _member(value: Any, inside: Any) -> bool:

@@ -115,14 +115,14 @@ def test_printed_c_agrees(tmp_path_factory: Factory, text: str) -> None:
 
 
 @pytest.mark.slow
-@settings(relaxed, max_examples=400)
+@settings(relaxed, max_examples=250)
 @given(models(), choices)
 def test_tiers_and_threads_agree_on_many(tmp_path_factory: Factory, text: str, more: dict[str, object]) -> None:
     tiers_and_threads_agree(tmp_path_factory.getbasetemp(), text, more)
 
 
 @pytest.mark.slow
-@settings(relaxed, max_examples=200)
+@settings(relaxed, max_examples=100)
 @given(models(), percents, means)
 def test_resumed_searches_agree_on_many(
     tmp_path_factory: Factory, text: str, stops: list[int], more: dict[str, object]

@@ -126,8 +126,6 @@ class Commuting:
             return False
         if after_first is None or after_second is None:
             return True
-        if first[0] != DONE or second[0] != DONE:
-            return True
         one, two = after_first[1], after_second[1]
         return all(self._same(self._held(one, cell), self._held(two, cell), region) for cell in one.keys() | two.keys())
 
@@ -209,19 +207,16 @@ class Commuting:
             return self._resolved(self._held(held, cells[0]), region)
         bits = tuple(self._resolved(self._held(held, cell), region) for cell in cells)
         numbers = [bit for bit in bits if isinstance(bit, int)]
-        if len(numbers) < len(bits):
-            if len(bits) == 64:
-                raise _TooHardError  # the highest bit is a sign, so this is no set of bits
-            return Bits(bits)
-        value = sum(bit << at for at, bit in enumerate(numbers))
-        return value - (1 << 64) if value >> 63 else value
+        if len(bits) == 64:
+            raise _TooHardError  # the highest bit is a sign, so this is no set of bits
+        return Bits(bits) if len(numbers) < len(bits) else sum(bit << at for at, bit in enumerate(numbers))
 
     def _store(self, leaf: int, value: Symbol, held: dict[int, Symbol], region: Region) -> None:
         if not 0 <= leaf < len(self._cells.of_leaf):
             raise _TooHardError
         cells = self._cells.of_leaf[leaf]
         if len(cells) == 1:
-            mask = (1 << (1 << self._cells.cells[cells[0]].bits).bit_length() - 1) - 1
+            mask = (1 << self._cells.cells[cells[0]].bits) - 1
             held[cells[0]] = self._masked(value, mask, region)
             return
         for at, cell in enumerate(cells):

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from kvproto.engine.por.cells import Atom, Cells, Cover, Region, apart, hull, key, limited, meet, simplified
+from kvproto.engine.por.cells import Atom, Cells, Cover, Region, apart, hull, key, limited, meet, members, simplified
 from kvproto.engine.por.commute import Commuting
 from kvproto.engine.por.footprint import Effect, Footprint, footprint
 from kvproto.engine.por.values import Values
@@ -232,8 +232,7 @@ class _Builder:
                 region = self._entering(effect, allowed)
                 if region is not None:
                     regions[action].append(region)
-            row = self._row(regions)
-            result.enablers.append(row)
+            result.enablers.append(self._row(regions))
 
     def _row(self, regions: dict[int, list[Region]]) -> Row:
         row = tuple(
@@ -264,17 +263,17 @@ class _Builder:
     def _entering_by_bits(self, effect: Effect, allowed: int) -> Region | None:
         """The same for sets: a member that all allowed values have, or none of them, must be put there, or not."""
         region: Region | None = effect.where
-        members = [value for value in range(1 << self.cells.cells[effect.cell].bits) if allowed >> value & 1]
-        for at in range(self.cells.cells[effect.cell].bits):
-            bit = effect.bits[at] if effect.bits is not None and at < len(effect.bits) else 0
-            wanted = {value >> at & 1 for value in members}
+        bits = effect.bits or ()
+        for place in range(self.cells.cells[effect.cell].bits):
+            bit = bits[place] if place < len(bits) else 0
+            wanted = {value >> place & 1 for value in members(allowed)}
             if len(wanted) != 1 or region is None:
                 continue
             (number,) = wanted
             if isinstance(bit, int):
                 region = region if bit == number else None
             else:
-                into = self.cells.where(bit[1], lambda value, number=number: value == number)  # type: ignore[misc]
+                into = sum(1 << at for at, value in enumerate(self.cells.tables[bit[1]]) if value == number)
                 region = meet(region, {bit[0]: into}) if into else None
         return region
 
