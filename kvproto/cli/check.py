@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -14,17 +14,16 @@ import click
 from kvproto.cli.options import check_json_file, on_terminal, say, setting, write_json
 from kvproto.cli.project import configured_targets
 from kvproto.cli.search_options import search_options, to_options
+from kvproto.cli.traces import TraceFolder, variant
 from kvproto.diagnostics import KvError
 from kvproto.engine.outcome import Options, Progress
 from kvproto.engine.search import search, select
-from kvproto.explain.why import why
 from kvproto.ir.digest import digest
 from kvproto.ir.nodes import System
 from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import Target, find
 from kvproto.trace import codec
-from kvproto.trace.build import about, build_trace, fair_words
 from kvproto.trace.printable import printable
 from kvproto.view.verdicts import Row, as_json, describe, exit_code, table, unproven
 
@@ -40,6 +39,16 @@ class Request:
     options: Options
     trace_dir: Path
     quiet: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One system to search, under the name that it was asked for with."""
+
+    target: str
+    system: System
+    variant: str
+    """What the names of its traces say beside model and preset."""
 
 
 @click.command()
@@ -66,8 +75,8 @@ def check(targets: tuple[str, ...], json_file: str | None, **options: Any) -> in
     codec.prepare(request.trace_dir)
     check_json_file(json_file)
     rows: list[Row] = []
-    for target, system in jobs:
-        rows.append(check_system(target.text, system, request))
+    for job in jobs:
+        rows.append(run_job(job, request))
         if not in_table and json_file != "-":
             _print(describe(rows[-1], quiet=request.quiet))
         if rows[-1].result.interrupted:
@@ -104,27 +113,29 @@ def default_targets() -> list[str]:
     return [f"sglang@{preset.name}" for preset in find("sglang").model.presets]
 
 
-def _prepare(target: Target, request: Request) -> tuple[Target, System]:
-    system = build(target.model, choose(target.model, preset=target.preset, scope=request.scope, sets=request.sets))
+def _prepare(target: Target, request: Request) -> Job:
+    chosen = choose(target.model, preset=target.preset, scope=request.scope, sets=request.sets)
+    system = build(target.model, chosen)
     select(system, request.options.properties)
-    return target, system
+    return Job(target.text, system, variant(target, chosen))
 
 
-def _refuse_namesakes(jobs: list[tuple[Target, System]]) -> None:
-    """Traces are named after model and preset; those of two models must not replace each other."""
-    first: dict[tuple[str, str], tuple[Target, System]] = {}
-    for target, system in jobs:
-        other, same = first.setdefault((system.model, system.preset), (target, system))
-        if same is not system and digest(same) != digest(system):
+def _refuse_namesakes(jobs: list[Job]) -> None:
+    """Traces are named after model, preset and variant; those of two models must not replace each other."""
+    first: dict[tuple[str, str, str], Job] = {}
+    for job in jobs:
+        system = job.system
+        other = first.setdefault((system.model, system.preset, job.variant), job)
+        if other is not job and digest(other.system) != digest(system):
             raise KvError(
                 "KV014",
-                f"{target.text} and {other.text} would write traces of the same names",
+                f"{job.target} and {other.target} would write traces of the same names",
                 reason=f"both models are called {system.model!r}, and traces are named after model and preset",
                 cure="check them in two runs with two folders:  --trace-dir DIR",
             )
 
 
-def _refuse_shared_checkpoint(jobs: list[tuple[Target, System]], request: Request, json_file: str | None) -> None:
+def _refuse_shared_checkpoint(jobs: list[Job], request: Request, json_file: str | None) -> None:
     places = [place for place in (request.options.checkpoint, request.options.resume) if place]
     if json_file and Path(json_file).absolute() in [place.absolute() for place in places]:
         raise KvError(
@@ -147,22 +158,18 @@ def _way_on(row: Row) -> str:
     return f"; go on with the same options and  --resume {printable(shlex.quote(str(file)))}" if file else ""
 
 
-def check_system(name: str, system: System, request: Request) -> Row:
+def run_job(job: Job, request: Request) -> Row:
     """Search one system and write a trace for each violated property."""
     shown = not request.quiet and on_terminal()
     try:
-        result = search(system, request.options, _progress(name) if shown else None)
+        result = search(job.system, request.options, _progress(job.target) if shown else None)
     finally:
         if shown:
             click.echo("\r\033[K", nl=False, err=True)
-    traces = {}
-    for finding in result.findings:
-        found = finding.counterexample or finding.witness
-        if found is not None:
-            trace = build_trace(system, found)
-            told = (*about(found), *why(trace), *fair_words(system, found))
-            traces[finding.claim.name] = str(codec.write(replace(trace, why=told), request.trace_dir))
-    return Row(name, result, traces)
+    traces = TraceFolder(request.trace_dir, job.system, job.variant)
+    for path in traces.keep(result):
+        click.echo(f"removed {printable(str(path))}: the run that it tells of is no longer possible", err=True)
+    return Row(job.target, result, traces.written)
 
 
 def _progress(name: str) -> Callable[[Progress], None]:

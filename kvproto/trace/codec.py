@@ -180,25 +180,30 @@ def _reason(error: Exception) -> str:
     return printable(text[:1].lower() + text[1:])
 
 
-def file_name(trace: Trace) -> str:
-    """What the file of this trace is called: `MODEL-PRESET-PROPERTY.trace.json`, in harmless characters.
+def file_name(trace: Trace, variant: str = "") -> str:
+    """What the file of this trace is called (`name_of`)."""
+    return name_of(trace.model, trace.preset, variant, trace.property)
+
+
+def name_of(model: str, preset: str, variant: str, claim: str) -> str:
+    """`MODEL-PRESET-VARIANT-PROPERTY.trace.json`, in harmless characters; `variant` tells scopes and settings apart.
 
     Two traces whose names differ only in other characters get different files, hence the digest.
     """
-    wanted = "-".join(part for part in (trace.model, trace.preset, trace.property) if part)
-    safe = re.sub(r"[^A-Za-z0-9._-]", "_", wanted).lstrip(".-")[:_NAME_LENGTH]
+    wanted = "-".join(part for part in (model, preset, variant, claim) if part)
+    safe = re.sub(r"[^A-Za-z0-9._=-]", "_", wanted).lstrip(".-")[:_NAME_LENGTH]
     if safe != wanted or not safe:
         digest = hashlib.sha256(wanted.encode("utf-8", "surrogatepass")).hexdigest()[:8]
         safe = f"{safe or 'trace'}-{digest}"
     return safe + SUFFIX
 
 
-def write(trace: Trace, directory: str | os.PathLike[str]) -> Path:
+def write(trace: Trace, directory: str | os.PathLike[str], *, variant: str = "") -> Path:
     """Write the file of a trace into `directory` (made if absent) and return its path.
 
     A reader sees the old file or the whole new one, never a part.
     """
-    return save(trace, prepare(directory) / file_name(trace))
+    return save(trace, prepare(directory) / file_name(trace, variant))
 
 
 def save(trace: Trace, path: Path) -> Path:

@@ -1,0 +1,97 @@
+"""The folder of traces: what the file of a run is called, and which files tell of runs that are no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from kvproto.diagnostics import KvError
+from kvproto.engine.outcome import Counterexample, Finding, Result
+from kvproto.ir.nodes import System
+from kvproto.lang.bind import Chosen, choose
+from kvproto.lang.load import Target
+
+
+def variant(target: Target, chosen: Chosen) -> str:
+    """What a binding has of its own beside its preset, for the names of its traces; "" if it has nothing.
+
+    `medium-Req=3`: a scope that is not the preset's, then every setting that is not the scope's.
+    """
+    usual = choose(target.model, preset=target.preset)
+    scoped = choose(target.model, preset=target.preset, scope=chosen.scope or None)
+    parts = [chosen.scope] if chosen.scope != usual.scope else []
+    for mine, theirs in (
+        (chosen.binding.sizes, scoped.binding.sizes),
+        (chosen.binding.values, scoped.binding.values),
+    ):
+        parts += [f"{name}={_shown(value)}" for name, value in mine.items() if value != _known(theirs, name)]
+    return "-".join(parts)
+
+
+def _known(values: Mapping[str, Any], name: str) -> Any:
+    return values.get(name, _known)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return value.name if isinstance(value, Enum) else str(value)
+
+
+@dataclass
+class TraceFolder:
+    """The traces of one system under one binding."""
+
+    folder: Path
+    system: System
+    variant: str
+    written: dict[str, str] = field(default_factory=dict)
+    """Property -> file, of all that were written."""
+
+    def keep(self, result: Result) -> list[Path]:
+        """Write a trace for each run that was found.  Gives the traces it removed, whose runs are no more."""
+        stale = []
+        for finding in result.findings:
+            found = finding.counterexample or finding.witness
+            if found is not None:
+                self.written[finding.claim.name] = str(self._write(found))
+            elif _certain(finding):
+                stale += list(self._forget(finding.claim.name))
+        return stale
+
+    def _write(self, found: Counterexample) -> Path:
+        # Imported where it is wanted: a search that finds nothing does without.
+        from kvproto.explain.why import why
+        from kvproto.trace import codec
+        from kvproto.trace.build import about, build_trace, fair_words
+
+        trace = build_trace(self.system, found)
+        told = (*about(found), *why(trace), *fair_words(self.system, found))
+        return codec.write(replace(trace, why=told), self.folder, variant=self.variant)
+
+    def _forget(self, name: str) -> Iterator[Path]:
+        """Remove the trace that an earlier search has left, if it is one of this system."""
+        from kvproto.trace import codec
+
+        path = self.folder / codec.name_of(self.system.model, self.system.preset, self.variant, name)
+        if not path.is_file():
+            return
+        try:
+            trace = codec.read(path)
+        except KvError:
+            return  # no trace, so not ours to remove
+        told = {step.loc.rpartition(":")[0] for step in trace.steps}
+        ours = {action.loc.file for action in self.system.actions}
+        same = (trace.model, trace.preset, trace.property) == (self.system.model, self.system.preset, name)
+        # A model of the same name in another file keeps its traces.
+        if same and (told & ours or not told):
+            path.unlink(missing_ok=True)
+            yield path
+
+
+def _certain(finding: Finding) -> bool:
+    """Whether the search has shown that there is no run, and did not just miss it."""
+    return finding.verdict == "holds" or (finding.verdict == "violated" and finding.claim.kind == "sometimes")
