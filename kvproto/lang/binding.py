@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +66,16 @@ class Parameter:
         raise AttributeError(f"parameter {self.name} is fixed by a preset, a scope or --set, not by the model")
 
 
+FlagKind = Literal["", "mitigation", "environment"]
+"""What a switch is for: a measure that somebody can take, something that the world may do, or neither."""
+
+
 class Flag(Parameter):
-    """A boolean parameter: a mitigation, a switch of the engine."""
+    """A boolean parameter: a mitigation, a freedom of the environment, a switch of the engine."""
+
+    def __init__(self, default: bool, doc: str, cites: str, kind: FlagKind = "") -> None:
+        super().__init__(default, doc, cites)
+        self.kind = kind
 
 
 class Number(Parameter):
@@ -87,11 +95,17 @@ class Choice(Parameter):
         self.members = type(default)
 
 
-def flag(default: bool, doc: str, *, cites: str = "") -> Any:
-    """Declare a boolean parameter in a `Params` class."""
+def flag(default: bool, doc: str, *, cites: str = "", kind: FlagKind = "") -> Any:
+    """Declare a boolean parameter in a `Params` class.
+
+    `kind="mitigation"` is a measure that `kvproto mitigations` may take; `kind="environment"` is what the world may do
+    (clients leave, transfers fail), which no set of measures changes.
+    """
     if not isinstance(default, bool):
         raise TypeError(f"the default of a flag is True or False, not {default!r}")
-    return Flag(default, doc, cites)
+    if kind not in ("", "mitigation", "environment"):
+        raise TypeError(f'the kind of a flag is "mitigation" or "environment", not {kind!r}')
+    return Flag(default, doc, cites, kind)
 
 
 def number(default: int, doc: str, *, least: int = 0, most: int = 1 << 20, cites: str = "") -> Any:
