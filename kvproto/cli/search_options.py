@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
@@ -104,6 +103,8 @@ def to_options(given: dict[str, Any], fallback_checkpoint: Path | None = None) -
 
 
 def _takes_files(folder: Path) -> bool:
+    import tempfile  # Slow to load, and few searches spill.
+
     try:
         with tempfile.TemporaryFile(dir=folder):
             return True

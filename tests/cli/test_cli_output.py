@@ -121,6 +121,12 @@ def test_what_check_does_not_load(process: Run) -> None:
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)
 
     assert done.stderr.strip() == ""
+    # What only a finding needs waits for one.
+    text = (
+        "import sys; from kvproto.cli.main import main; main(['check', 'kv_transfer@safe', '-q']);"
+        "sys.exit(any(m in sys.modules for m in ('kvproto.explain', 'kvproto.trace.build')))"
+    )
+    assert subprocess.run([sys.executable, "-c", text], timeout=60, check=False).returncode == 0
     text = "import sys, kvproto.cli.main; sys.exit('kvproto.engine' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", text], timeout=60, check=False).returncode == 0
 

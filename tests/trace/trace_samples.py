@@ -18,7 +18,7 @@ from kvproto.lang.model import MARK, ActionMark
 from kvproto.lang.native import Cells, Members, domain, field_types
 from kvproto.trace import codec
 from kvproto.trace.trace import FlightView, PoolView, Step, Trace, Vocabulary
-from kvproto.view import render_trace
+from kvproto.view.terminal import render_trace
 
 A, B, C = 0, 1, 2
 Call = tuple[Any, ...]

@@ -12,17 +12,12 @@ from kvproto.shipped.models import sglang
 from trace_samples import SAMPLES, A, build, expected_texts, full_run, golden, late_read, stored
 from trace_strategies import traces, transfers
 
-from kvproto.trace.printable import cells
+from kvproto.trace.printable import cells, printable
 from kvproto.trace.trace import FlightView, PoolView, Step, Trace, Vocabulary
-from kvproto.view import (
-    printable,
-    render_lanes,
-    render_page_changes,
-    render_page_map,
-    render_steps,
-    render_trace,
-)
-from kvproto.view.steps import changes
+from kvproto.view.lanes import render_lanes
+from kvproto.view.pagemap import render_page_changes, render_page_map
+from kvproto.view.steps import changes, render_steps
+from kvproto.view.terminal import render_trace
 
 relaxed = settings(suppress_health_check=list(HealthCheck), deadline=None)
 widths = st.integers(40, 140)
