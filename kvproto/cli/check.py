@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,9 @@ from kvproto.trace.printable import printable
 from kvproto.view.verdicts import Row, as_json, describe, exit_code, table, unproven
 
 TRACES = ".kvproto/traces"
+
+UNASKED = "interrupted.checkpoint"
+"""The journal, beside the traces, of a long search for which nobody asked for one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +98,10 @@ def _request(given: dict[str, Any], alone: bool) -> Request:
     return Request(
         sets=dict(setting(text) for text in given["sets"]),
         scope=given["scope"],
-        options=to_options(given, _unused_journal(trace_dir) if alone else None),
+        options=to_options(given, trace_dir / UNASKED if alone else None),
         trace_dir=trace_dir,
         quiet=given["quiet"],
     )
-
-
-def _unused_journal(folder: Path) -> Path:
-    """Where a long search may leave a journal unasked: that of an earlier one is not overwritten."""
-    names = ("interrupted" if number == 1 else f"interrupted-{number}" for number in count(1))
-    return next(path for name in names if not (path := folder / f"{name}.checkpoint").exists())
 
 
 def default_targets() -> list[str]:

@@ -27,6 +27,7 @@ import zlib
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import BinaryIO, Protocol
@@ -100,14 +101,15 @@ class Journal:
     """Writes a journal; `saved` states are in it.
 
     The file appears with the first record, so a search that begins anew destroys what another one has left only when it
-    has something itself.
+    has something itself.  One that `replaces` nothing takes the first free name beside `path`.
     """
 
-    def __init__(self, path: Path, target: str) -> None:
+    def __init__(self, path: Path, target: str, *, replaces: bool = True) -> None:
         self.path = path
         self.saved = 0
         self.started = False
         self._target = target
+        self._replaces = replaces
         self._file: BinaryIO | None = None
 
     def go_on(self, resumed: Resumed) -> None:
@@ -141,6 +143,18 @@ class Journal:
     def _begin(self, explorer: Resumable, who: str) -> None:
         """Write the first record beside the place, and put it there once it is whole."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        if self._replaces:
+            self._put_first(explorer, who)
+            return
+        wanted, self.path = self.path, claim(self.path)
+        try:
+            self._put_first(explorer, who)
+        except BaseException:
+            self.path.unlink(missing_ok=True)
+            self.path = wanted
+            raise
+
+    def _put_first(self, explorer: Resumable, who: str) -> None:
         fresh = self.path.with_name(f".{self.path.name}.new")
         file = self._locked(fresh.open("a+b", buffering=0))
         try:
@@ -183,6 +197,21 @@ class Journal:
         for first in range(self.saved, max(last, self.saved + 1), AT_ONCE):
             end = min(last, first + AT_ONCE)
             yield Record(first, *explorer.save(first, end), meta if end == last else array("Q"))
+
+
+def claim(path: Path) -> Path:
+    """Make an empty file of a name that no other file has: `path`, or with a number.
+
+    Two searches that look at the same time get two names, as the system makes each file once.
+    """
+    names = (path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}") for number in count(1))
+    for name in names:
+        try:
+            name.touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        return name
+    raise AssertionError("there is always a larger number")
 
 
 def lock(file: BinaryIO) -> None:

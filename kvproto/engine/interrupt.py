@@ -1,4 +1,4 @@
-"""Ctrl-C as a wish: it ends a piece of work between two of its steps."""
+"""Ctrl-C and SIGTERM as wishes: they end a piece of work between two of its steps."""
 
 from __future__ import annotations
 
@@ -8,27 +8,31 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
+WISHES = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+"""Signals that end a piece of work, with what answers them where nobody has said otherwise."""
+
 
 @contextmanager
 def polite_interrupt() -> Iterator[Callable[[], bool]]:
-    """Let Ctrl-C end a piece of work instead of tearing it apart; gives the question whether it was pressed.
+    """Let Ctrl-C or SIGTERM end a piece of work instead of tearing it apart; gives the question whether one came.
 
-    A second Ctrl-C is a KeyboardInterrupt.  Outside of the main thread, and where somebody else handles the signal,
-    nothing changes.
+    A second one is a KeyboardInterrupt.  Outside of the main thread nothing changes, nor for a signal that somebody
+    else handles.
     """
-    ours = threading.current_thread() is threading.main_thread()
-    if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+    if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
-    pressed: list[int] = []
+    asked: list[int] = []
 
     def note(number: int, frame: FrameType | None) -> None:
-        if pressed:
+        if asked:
             signal.default_int_handler(number, frame)
-        pressed.append(number)
+        asked.append(number)
 
-    signal.signal(signal.SIGINT, note)
+    ours = [number for number, usual in WISHES.items() if signal.getsignal(number) is usual]
+    before = {number: signal.signal(number, note) for number in ours}
     try:
-        yield lambda: bool(pressed)
+        yield lambda: bool(asked)
     finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)

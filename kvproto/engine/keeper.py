@@ -17,9 +17,9 @@ from kvproto.ir.nodes import Claim, System
 class Keeper:
     """The journal of one search.
 
-    It is written every `Options.checkpoint_interval` seconds and when a limit or Ctrl-C ends the search, and
+    It is written every `Options.checkpoint_interval` seconds and when a limit, Ctrl-C or SIGTERM ends the search, and
     removed when the search has nothing left to do.  A journal that cannot be written any more (the disk is full) ends
-    no search: that is told with the result.
+    no search: that is told with the result.  One that nobody asked for takes the place of no other file.
     """
 
     def __init__(
@@ -30,6 +30,8 @@ class Keeper:
         tier: Chosen,
         options: Options,
         path: Path,
+        *,
+        asked: bool = True,
     ) -> None:
         assert isinstance(tier.explorer, CExplorer), "other tiers are refused where a journal is asked for"
         self.left: Path | None = None
@@ -44,7 +46,8 @@ class Keeper:
         self._extra = ([claim.name for claim in claims], options.fingerprints, tier.symmetric, tier.por)
         self.roots = 0
         """Number of initial states; the driver says it once they are there."""
-        self._journal = Journal(path, "@".join(part for part in (system.model, system.preset) if part))
+        target = "@".join(part for part in (system.model, system.preset) if part)
+        self._journal = Journal(path, target, replaces=asked)
         if options.checkpoint is not None:
             check_place(path)
 
@@ -84,4 +87,4 @@ class Keeper:
         except KvError as problem:
             self.problem = problem.diagnostic.message
         else:
-            self.left, self.problem = self._path, ""
+            self.left, self.problem = self._journal.path, ""

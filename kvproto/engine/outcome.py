@@ -45,9 +45,12 @@ class Options:
     coverage: bool = False
     """Also look for parts of guards that never decide."""
     checkpoint: Path | None = None
-    """Journal of the search, written every `checkpoint_interval` seconds and when a limit or Ctrl-C ends it."""
+    """Journal of the search, written every `checkpoint_interval` seconds and when a limit, Ctrl-C or SIGTERM ends it.
+    """
     fallback_checkpoint: Path | None = None
-    """Where the journal goes if nobody asked for one but the search turns out long, or is interrupted."""
+    """Where the journal goes if nobody asked for one but the search turns out long, or is interrupted; if there is a
+    file of that name, beside it (`checkpoint.claim`).
+    """
     checkpoint_interval: float = 60.0
     resume: Path | None = None
     """Journal to go on from."""

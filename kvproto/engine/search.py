@@ -66,8 +66,8 @@ def search(
 ) -> Result:
     """Explore the system breadth first and judge every selected property.
 
-    Raises KvError KV2nn where the model itself goes wrong (a number out of bounds, None used as an index).  Ctrl-C in
-    the main thread ends the search and gives what was found so far; a second one is a KeyboardInterrupt.
+    Raises KvError KV2nn where the model itself goes wrong (a number out of bounds, None used as an index).  Ctrl-C or
+    SIGTERM in the main thread ends the search and gives what was found so far; a second one is a KeyboardInterrupt.
     """
     chosen = options or Options()
     claims = select(system, chosen.properties)
@@ -164,18 +164,18 @@ class _Run:
         self.roots = 0
         self.keeper = self._keeper(options.checkpoint or options.resume)
 
-    def _keeper(self, path: Path | None) -> Keeper | None:
+    def _keeper(self, path: Path | None, *, asked: bool = True) -> Keeper | None:
         if path is None:
             return None
         # Imported when it is wanted: most searches are over before anything could be saved.
         from kvproto.engine.keeper import Keeper
 
-        return Keeper(self.system, self.lowered, self.claims, self.tier, self.options, path)
+        return Keeper(self.system, self.lowered, self.claims, self.tier, self.options, path, asked=asked)
 
     def _keep(self) -> None:
         """Let the journal see whether it is time; a search that turns out long gets one without being asked."""
         if self.keeper is None and self.seconds() >= WORTH_KEEPING_S and self.explorer.tier == "C":
-            self.keeper = self._keeper(self.options.fallback_checkpoint)
+            self.keeper = self._keeper(self.options.fallback_checkpoint, asked=False)
             if self.keeper:
                 self.keeper.roots = self.roots
         if self.keeper:

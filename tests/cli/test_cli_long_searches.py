@@ -115,13 +115,14 @@ def test_a_stopped_search_says_how_to_go_on(kv: Run) -> None:
     )
 
 
-def test_ctrl_c(kv: Run, spawn: Spawn, here: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_and_sigterm(kv: Run, spawn: Spawn, here: Path, number: int) -> None:
     journal = ("--checkpoint", "j", "--checkpoint-interval", "0.05")
     child = spawn("check", *LONG, *journal, "--json", "-", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     while not (here / "j").exists():
         assert child.poll() is None
         time.sleep(0.01)
-    child.send_signal(signal.SIGINT)
+    child.send_signal(number)
     out, err = child.communicate(timeout=60)
     found = json.loads(out)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
 from pathlib import Path
 
@@ -112,21 +114,61 @@ def test_time_limits(tmp_path: Path) -> None:
     assert searched(release()) == figures(result)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("looks", [1, 5, 9])
-def test_an_interrupt(tmp_path: Path, looks: int) -> None:
+def test_an_interrupt(tmp_path: Path, looks: int, number: int) -> None:
     path, seen = tmp_path / "journal", 0
 
     def press(_: Progress) -> None:
         nonlocal seen
         seen += 1
         if seen == looks:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
 
     result = search(release(), Options(checkpoint=path), press)
 
     assert result.interrupted
     assert result.checkpoint == path
     assert searched(release()) == searched(release(), resume=path)
+
+
+def test_journals_that_nobody_asked_for_have_names_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two searches under way at once, and files that lay there before."""
+    monkeypatch.setattr("kvproto.engine.search.WORTH_KEEPING_S", 0)
+    (tmp_path / "left.journal").write_bytes(b"of an earlier search")
+    inner: list[Result] = []
+    options = Options(fallback_checkpoint=tmp_path / "left.journal", max_states=150, checkpoint_interval=1e-9)
+
+    def meanwhile(_: Progress) -> None:
+        if not inner:
+            inner.append(search(release(), options))
+
+    outer = search(release(), options, meanwhile)
+    files = {path.name: path for path in tmp_path.iterdir()}
+
+    assert {"left.journal", "left-2.journal", "left-3.journal"} == set(files)
+    assert {inner[0].checkpoint, outer.checkpoint} == {files["left-2.journal"], files["left-3.journal"]}
+    assert b"of an earlier search" == files["left.journal"].read_bytes()
+    for result in (inner[0], outer):
+        assert searched(release()) == searched(release(), resume=result.checkpoint)
+    assert [files["left.journal"]] == list(tmp_path.iterdir())
+
+
+def test_a_name_that_was_claimed_is_given_up_with_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kvproto.engine.search.WORTH_KEEPING_S", 0)
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as broken:
+        broken.setattr(os, "fsync", full)
+        result = search(release(), Options(fallback_checkpoint=tmp_path / "j", max_states=150))
+
+    assert result.checkpoint is None
+    assert "no space left on device" in result.checkpoint_problem
+    assert [] == list(tmp_path.iterdir())
 
 
 def test_a_record_after_every_step(tmp_path: Path) -> None:

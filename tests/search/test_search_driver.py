@@ -75,39 +75,45 @@ def refused(system: System, options: dict[str, object], **more: object) -> str:
     return error.value.diagnostic.render()
 
 
-def test_an_interrupt_ends_the_search_and_keeps_what_is_found(options: dict[str, object]) -> None:
+SIGNALS = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+
+
+@SIGNALS
+def test_an_interrupt_ends_the_search_and_keeps_what_is_found(options: dict[str, object], number: int) -> None:
     def press(now: Progress) -> None:
         if now.states > 300:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
 
-    before = signal.getsignal(signal.SIGINT)
+    before = signal.getsignal(number)
     result = search(shipped("sglang@0.5.19"), Options(**options), press)  # type: ignore[arg-type]
 
     assert result.interrupted
     assert (result.complete, result.stopped) == (False, "interrupted")
     assert result.states > 300
     assert {f.verdict for f in result.findings} <= {"violated", "inconclusive"}
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(number) is before
 
 
-def test_a_second_interrupt_is_an_exception() -> None:
+@SIGNALS
+def test_a_second_interrupt_is_an_exception(number: int) -> None:
     def press(_: Progress) -> None:
-        signal.raise_signal(signal.SIGINT)
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(number)
 
-    before = signal.getsignal(signal.SIGINT)
+    before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
     with pytest.raises(KeyboardInterrupt):
         search(shipped("sglang@0.5.19"), Options(), press)
-    assert signal.getsignal(signal.SIGINT) is before
+    assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
 
 
-def test_a_handler_of_the_caller_is_left_alone() -> None:
+@SIGNALS
+def test_a_handler_of_the_caller_is_left_alone(number: int) -> None:
     pressed: list[int] = []
-    before = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    before = signal.signal(number, lambda number, _: pressed.append(number))
     try:
-        result = search(shipped("sglang@incident"), Options(), lambda _: signal.raise_signal(signal.SIGINT))
+        result = search(shipped("sglang@incident"), Options(), lambda _: signal.raise_signal(number))
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(number, before)
 
     assert result.complete
     assert pressed
