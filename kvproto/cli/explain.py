@@ -36,11 +36,17 @@ def properties() -> dict[str, list[tuple[str, str, str]]]:
     """Properties of the shipped models: name -> (model, claim, docstring)."""
     found: dict[str, list[tuple[str, str, str]]] = {}
     for name in shipped_models():
-        model = find(name).model
-        for fn, mark in model.marked(ClaimMark):
-            found.setdefault(fn.__name__, []).append((name, mark.claim, inspect.getdoc(fn) or ""))
-        if model.terminal is not None or model.deadlock:
-            done = inspect.getdoc(model.terminal) or "" if model.terminal else ""
-            claim = "some action can happen, unless everything is done"
-            found.setdefault("no_deadlock", []).append((name, claim, f"Done means: {done}" if done else ""))
+        for claim, (words, doc) in properties_of(name).items():
+            found.setdefault(claim, []).append((name, words, doc))
+    return found
+
+
+def properties_of(name: str) -> dict[str, tuple[str, str]]:
+    """Properties of a shipped model: name -> (claim, docstring)."""
+    model = find(name).model
+    found = {fn.__name__: (mark.claim, inspect.getdoc(fn) or "") for fn, mark in model.marked(ClaimMark)}
+    if model.terminal is not None or model.deadlock:
+        done = inspect.getdoc(model.terminal) or "" if model.terminal else ""
+        claim = "some action can happen, unless everything is done"
+        found["no_deadlock"] = (claim, f"Done means: {done}" if done else "")
     return found

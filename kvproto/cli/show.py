@@ -10,6 +10,7 @@ import click
 
 from kvproto.cli.options import say
 from kvproto.trace import codec
+from kvproto.trace.trace import Trace
 from kvproto.view.terminal import render_trace
 
 
@@ -21,4 +22,16 @@ def show(trace: str, width: int | None) -> None:
     terminal = sys.stdout is not None and sys.stdout.isatty()
     columns = width or (min(shutil.get_terminal_size((80, 24)).columns, 120) if terminal else 80)
     color = terminal and not os.environ.get("NO_COLOR")
-    say(render_trace(codec.read(trace), width=max(columns, 40), color=color, file=trace), newline=False)
+    loaded = codec.read(trace)
+    verbs = understanding(loaded)
+    say(render_trace(loaded, width=max(columns, 40), color=color, file=trace, verbs=verbs), newline=False)
+
+
+def understanding(trace: Trace) -> list[str]:
+    """Verbs that can do something with a trace: it may come from a model that nobody here knows."""
+    from kvproto.cli.explain import properties_of
+    from kvproto.lang.load import shipped_models
+    from kvproto.replay.adapters import ADAPTERS
+
+    known = trace.model in shipped_models() and trace.property in properties_of(trace.model)
+    return [verb for verb, can in (("replay", trace.model in ADAPTERS), ("explain", known)) if can]

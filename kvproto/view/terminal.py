@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import shlex
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from kvproto.explain import why
 from kvproto.trace.codec import file_name
@@ -17,10 +17,18 @@ from kvproto.view.steps import partly_guilty, render_steps
 _BAD = "violated"
 
 
-def render_trace(trace: Trace, *, width: int = 80, color: bool = False, file: str | None = None) -> str:
+def render_trace(
+    trace: Trace,
+    *,
+    width: int = 80,
+    color: bool = False,
+    file: str | None = None,
+    verbs: Collection[str] = ("replay", "explain"),
+) -> str:
     """Everything about a trace, no line longer than `width` (at least `NARROWEST`).
 
-    `file` is what the commands at the end call the trace, by default the name under which it is written.
+    `file` is what the commands at the end call the trace, by default the name under which it is written; `verbs` are
+    those that can do something with it.
     """
     width = max(width, NARROWEST)
     sections = [
@@ -31,8 +39,10 @@ def render_trace(trace: Trace, *, width: int = 80, color: bool = False, file: st
             "Steps (* the verdict rests on it)" if partly_guilty(trace) else "Steps",
             render_steps(trace, width=width),
         ),
-        ("Next", _commands(trace, file or file_name(trace), width)),
+        ("Next", _commands(trace, file or file_name(trace), verbs, width)),
     ]
+    if not verbs:
+        del sections[-1]
     if not trace.vocabulary.pools:
         del sections[2]
     body = "\n".join(f"{title}\n{text}" for title, text in sections)
@@ -71,13 +81,14 @@ def _why(trace: Trace, width: int) -> str:
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _commands(trace: Trace, file: str, width: int) -> str:
+def _commands(trace: Trace, file: str, verbs: Collection[str], width: int) -> str:
     """Commands to copy.  They are never folded inside a word; one that is too long is a line of its own."""
-    rows = [
-        ("kvproto replay " + _quoted(file), "run it on the reference implementation"),
-        ("kvproto explain " + _quoted(trace.property), "what this property protects"),
-    ]
-    size = max(cells(command) for command, _ in rows)
+    offers = {
+        "replay": ("kvproto replay " + _quoted(file), "run it on the reference implementation"),
+        "explain": ("kvproto explain " + _quoted(trace.property), "what this property protects"),
+    }
+    rows = [row for verb, row in offers.items() if verb in verbs]
+    size = max((cells(command) for command, _ in rows), default=0)
     lines: list[str] = []
     for command, what in rows:
         if size + cells(what) + 4 <= width:

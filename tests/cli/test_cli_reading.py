@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,6 +92,33 @@ def test_show(kv: Run, trace: Path) -> None:
     assert done.code == 0
     assert done.out.startswith("VIOLATED  reads_own_writes")
     assert max(map(len, kv("show", str(trace), "--width", "60").out.splitlines()[:20])) <= 60
+
+
+@pytest.mark.parametrize("target", ["sglang@incident", "kv_transfer@vulnerable", "model.py"])
+def test_show_offers_only_what_works(kv: Run, write: Write, target: str) -> None:
+    """Each command at the end does what it says, for shipped models, those without an implementation, and others."""
+    write("@invariant('small')\ndef small(s):\n    return s.n < 2\n", deadlock="True")
+    kv("check", target)
+    offered = set()
+    for trace in sorted(Path(".kvproto/traces").iterdir()):
+        text = kv("show", str(trace), "--width", "200").out
+        commands = [line.split("  ")[1] for line in text.splitlines() if line.startswith("  kvproto ")]
+        assert ("\nNext\n" in text) == bool(commands)
+        for command in commands:
+            _, *words = shlex.split(command)
+            assert kv(*words).code == 0
+            offered.add(words[0])
+
+    assert {"sglang": {"replay", "explain"}, "kv_tra": {"explain"}, "model.": set()}[target[:6]] == offered
+
+
+def test_show_does_not_import_what_a_trace_names(kv: Run, trace: Path, here: Path) -> None:
+    (here / "evil.py").write_text("raise SystemExit(9)")
+    for name in ("evil.py", "evil:model", "evil"):
+        trace.write_text(trace.read_text().replace('"model": "sglang"', f'"model": "{name}"'))
+        done = kv("show", str(trace))
+        assert (done.code, done.err) == (0, "")
+        trace.write_text(trace.read_text().replace(f'"model": "{name}"', '"model": "sglang"'))
 
 
 def test_show_a_truncated_trace(kv: Run, trace: Path) -> None:
