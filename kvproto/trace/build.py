@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from kvproto.engine.blame import blame, blame_refusal
@@ -13,7 +12,8 @@ from kvproto.engine.starting import InitFault, call, run_init
 from kvproto.ir.digest import digest
 from kvproto.ir.nodes import Action, Assert, Claim, Expr, FlightInfo, PoolInfo, System, Unary
 from kvproto.ir.types import ArrayT, LeafT, Path, RecordT, Type, label, leaves, show_path, values_of
-from kvproto.trace.trace import FlightView, PoolView, Step, Trace, Value, Vocabulary
+from kvproto.trace.filling import fill
+from kvproto.trace.trace import ContainerView, FlightView, PoolView, Step, Trace, Value, Vocabulary
 from kvproto.trace.trace import State as TraceState
 
 if TYPE_CHECKING:
@@ -196,22 +196,27 @@ class _Recorder:
         return list(found)
 
 
-def fill(doc: str, args: Mapping[str, Value]) -> str:
-    """First paragraph of a docstring in one line, `{r}` replaced by the argument."""
-    text = " ".join(inspect.cleandoc(doc).split("\n\n")[0].split())
-    for name, value in args.items():
-        shown = "{" + ", ".join(map(str, value)) + "}" if isinstance(value, list) else str(value)
-        text = text.replace("{" + name + "}", shown)
-    return text
-
-
 def vocabulary(system: System) -> Vocabulary:
     """Lanes, pools and flights of the system, as traces carry them."""
     return Vocabulary(
         lanes=tuple(m.name for m in system.machines),
         pools=tuple(_pool(pool) for pool in system.pools),
         flights=tuple(_flight(flight, system.state) for flight in system.flights),
+        containers=tuple(_containers(system.state, (), system.state)),
     )
+
+
+def _containers(kind: Type, path: Path, state: RecordT) -> Iterator[ContainerView]:
+    """Queues, bags and sets of records, those inside of others left out."""
+    match kind:
+        case RecordT() if kind.shape == "record":
+            for name, inner in kind.fields:
+                yield from _containers(inner, (*path, name), state)
+        case RecordT():
+            yield ContainerView(show_path(path, state), kind.shape)
+        case ArrayT():
+            for key in values_of(kind.index):
+                yield from _containers(kind.element, (*path, key), state)
 
 
 def _pool(pool: PoolInfo) -> PoolView:

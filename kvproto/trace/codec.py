@@ -85,6 +85,8 @@ def _vocabulary(trace: Trace) -> str:
         f'"pools": {_json([asdict(pool) for pool in views.pools])}',
         f'"flights": {_json([asdict(flight) for flight in views.flights])}',
     ]
+    if views.containers:
+        rows.append(f'"containers": {_json([asdict(container) for container in views.containers])}')
     return _rows("{}", rows)
 
 

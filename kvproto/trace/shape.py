@@ -9,7 +9,7 @@ from typing import NoReturn, TypeVar
 
 from kvproto.diagnostics import KvError
 from kvproto.trace.printable import cut, printable
-from kvproto.trace.trace import SCHEMA, FlightView, PoolView, State, Step, Trace, Value, Vocabulary
+from kvproto.trace.trace import SCHEMA, ContainerView, FlightView, PoolView, State, Step, Trace, Value, Vocabulary
 
 T = TypeVar("T")
 
@@ -38,6 +38,7 @@ STEP_KEYS = ("action", "args", "lane", "loc", "text", "reads", "writes", "delta"
 VOCABULARY_KEYS = ("lanes", "pools", "flights")
 POOL_KEYS = ("name", "pages", "owner", "content")
 FLIGHT_KEYS = ("requests", "field", "target", "source")
+CONTAINER_KEYS = ("path", "shape")
 
 
 class Repeated(dict[str, object]):
@@ -254,8 +255,11 @@ def _replay(place: Field) -> Mapping[str, object] | None:
 
 
 def _vocabulary(place: Field, state: State) -> Vocabulary:
-    lanes, pools, flights = place.keys(*VOCABULARY_KEYS)
-    return Vocabulary(lanes.texts(), _each(pools, _pool, state), _each(flights, _flight, state))
+    # Left out where a model has none.
+    held = place.mapping().get("containers")
+    lanes, pools, flights, *_ = place.keys(*VOCABULARY_KEYS, *(["containers"] if held else []))
+    containers = _each(held, _container, state) if held else ()
+    return Vocabulary(lanes.texts(), _each(pools, _pool, state), _each(flights, _flight, state), containers)
 
 
 def _each(place: Field, make: Callable[[Field, State], T], state: State) -> tuple[T, ...]:
@@ -277,3 +281,13 @@ def _flight(place: Field, state: State) -> FlightView:
         if not isinstance(state.get(field.text().replace("{r}", request)), list):
             field.refuse("the path of a set of init, with {r} for the request")
     return FlightView(requests.texts(), field.text(), target.text(), source.text())
+
+
+def _container(place: Field, state: State) -> ContainerView:
+    path, shape = place.keys(*CONTAINER_KEYS)
+    if shape.text() not in ("queue", "bag", "set"):
+        shape.refuse('"queue", "bag" or "set"')
+    queue = shape.text() == "queue"
+    if f"{path.text()}.length" not in state if queue else not any(p.startswith(f"{path.text()}[") for p in state):
+        path.refuse(f"the path of a {shape.text()} of init")
+    return ContainerView(path.text(), shape.text())

@@ -64,12 +64,25 @@ class FlightView:
 
 
 @dataclass(frozen=True, slots=True)
+class ContainerView:
+    """A queue, bag or set that takes several variables.
+
+    A queue `q` is `q.length` with `q[0]`, `q[1]`, ... or their fields `q[0].kind`; a bag or set `b` is one count or
+    boolean for each element, `b[ACK, A]`.
+    """
+
+    path: str
+    shape: str
+
+
+@dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What the model calls things, for pictures: lanes in order, pools, flights."""
+    """What the model calls things, for pictures: lanes in order, pools, flights, containers."""
 
     lanes: tuple[str, ...] = ()
     pools: tuple[PoolView, ...] = ()
     flights: tuple[FlightView, ...] = ()
+    containers: tuple[ContainerView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

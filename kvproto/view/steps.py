@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from kvproto.explain import backward_slice
 from kvproto.trace.printable import cells, fold, pad, printable, shown
 from kvproto.trace.trace import Step, Trace, Value
+from kvproto.view.containers import Containers
 from kvproto.view.lanes import NARROWEST
 
 _INDEXED = re.compile(r"(.*\[)(\d+)(\][^\[\]]*)", re.DOTALL)
@@ -31,10 +32,12 @@ def render_steps(trace: Trace, *, width: int = 80) -> str:
     guilty = backward_slice(trace).steps if partly_guilty(trace) else frozenset()
     lanes = max((cells(printable(step.lane)) for step in trace.steps), default=0)
     digits = len(str(len(trace.steps)))
+    containers = Containers(trace)
     rows: list[str] = []
-    for number, step in enumerate(trace.steps, 1):
+    for number, (step, before) in enumerate(zip(trace.steps, trace.states(), strict=False), 1):
         star = "*" if number in guilty else " "
-        rows += _step(step, f"{star}{str(number).rjust(digits)}  ", lanes, width)
+        held, rest = containers.changes(step.delta, before)
+        rows += _step(step, [*held, *changes(rest)], f"{star}{str(number).rjust(digits)}  ", lanes, width)
         if trace.loop is not None and number == len(trace.steps):
             rows.append(f"{' ' * (digits + 3)}{what_follows(trace.loop, len(trace.steps))}")
     return "\n".join(row.rstrip() for row in rows) + "\n" if rows else "  (none)\n"
@@ -51,7 +54,7 @@ def partly_guilty(trace: Trace) -> bool:
     return 0 < sum(number in guilty for number in range(1, len(trace.steps) + 1)) < len(trace.steps)
 
 
-def _step(step: Step, head: str, lanes: int, width: int) -> list[str]:
+def _step(step: Step, changed: list[str], head: str, lanes: int, width: int) -> list[str]:
     indent = " " * len(head)
     args = ", ".join(f"{printable(name)}={shown(value)}" for name, value in step.args.items())
     title = f"{pad(printable(step.lane), min(lanes, width // 4))}  {printable(step.action)}({args})"
@@ -63,7 +66,7 @@ def _step(step: Step, head: str, lanes: int, width: int) -> list[str]:
         parts = fold(title, room) + fold(loc, room)
         lines = [head + parts[0], *(indent + part for part in parts[1:])]
     lines += [indent + line for line in fold(printable(" ".join(step.text.split())), room)]
-    for change in changes(step.delta):
+    for change in changed:
         first, *rest = fold(change, room - 4)
         lines += [f"{indent}  {first}", *(f"{indent}    {line}" for line in rest)]
     return lines

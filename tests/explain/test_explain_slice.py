@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from trace_samples import SAMPLES, stored
-from trace_strategies import traces, transfers
+from trace_strategies import containing, traces, transfers
 
 from kvproto.explain import START, Slice, backward_slice
 from kvproto.explain.slice import written
@@ -35,7 +35,7 @@ def check_sound_and_complete(trace: Trace, found: Slice) -> None:
         assert {edge.path for edge in found.reads_of(step)} == set(reads)
 
 
-@given(traces() | transfers())
+@given(traces() | transfers() | containing())
 @relaxed
 def test_edges_lead_to_the_last_write(trace: Trace) -> None:
     check_sound_and_complete(trace, backward_slice(trace))

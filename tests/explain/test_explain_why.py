@@ -8,7 +8,7 @@ import re
 import pytest
 from hypothesis import HealthCheck, given, settings
 from trace_samples import SAMPLES, expected_texts, golden, incident, late_write, stored
-from trace_strategies import traces, transfers
+from trace_strategies import containing, traces, transfers
 
 from kvproto.explain import why
 from kvproto.explain.words import joined, numbers, ranges, with_quote
@@ -87,7 +87,7 @@ def test_the_initial_state_may_decide() -> None:
     )
 
 
-@given(traces() | transfers() | transfers(hostile=False))
+@given(traces() | transfers() | transfers(hostile=False) | containing())
 @relaxed
 def test_anything_can_be_explained(trace: Trace) -> None:
     sentences = why(trace)

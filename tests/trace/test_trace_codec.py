@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from trace_samples import SAMPLES, STORED, stored
-from trace_strategies import traces, transfers
+from trace_strategies import containing, traces, transfers
 
 from kvproto.diagnostics import KvError
 from kvproto.trace import codec
@@ -55,7 +55,7 @@ def test_samples_round_trip(name: str) -> None:
     assert text.endswith("}\n")
 
 
-@given(traces() | transfers())
+@given(traces() | transfers() | containing())
 @relaxed
 def test_any_trace_round_trips(trace: Trace) -> None:
     text = codec.dumps(trace)

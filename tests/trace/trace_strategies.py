@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
 
-from kvproto.trace.trace import FlightView, PoolView, Step, Trace, Vocabulary
+from kvproto.trace.trace import ContainerView, FlightView, PoolView, Step, Trace, Vocabulary
 
 NASTY = [
     "\x1b[31m",
@@ -27,6 +28,7 @@ NASTY = [
 words = st.text(max_size=6) | st.lists(st.sampled_from([*NASTY, "a", "req", " "]), max_size=5).map("".join)
 names = st.text("abcdefghij_", min_size=1, max_size=24) | words
 scalars = st.booleans() | st.integers(-(10**25), 10**25) | words
+SHAPES = st.sampled_from([[""], [".kind"], [".kind", ".to", ".of[A]"]])
 values = st.none() | scalars | st.lists(scalars, max_size=3)
 
 
@@ -131,3 +133,19 @@ def draw_steps(
             )
         )
     return steps
+
+
+@st.composite
+def containing(draw: st.DrawFn) -> Trace:
+    """A trace with a queue, a bag and a set whose variables take any value."""
+    base = draw(transfers())
+    name = draw(names)
+    slots = [f"q{name}[{at}]{field}" for at in range(draw(st.integers(0, 3))) for field in draw(SHAPES)]
+    elements = draw(st.lists(words, min_size=1, max_size=4, unique=True))
+    cells = [f"{kind}{name}[{e}]" for kind in "bs" for e in elements]
+    domain: dict[str, st.SearchStrategy[Any]] = dict.fromkeys([f"q{name}.length", *slots, *cells], values)
+    init = {path: draw(kind) for path, kind in domain.items()}
+    steps = draw_steps(draw, domain, dict(init), ["m"], ["A"])
+    shapes = {"q": "queue", "b": "bag", "s": "set"}
+    views = tuple(ContainerView(f"{kind}{name}", shape) for kind, shape in shapes.items())
+    return replace(base, init=init, steps=tuple(steps), blame=(), vocabulary=Vocabulary(("m",), (), (), views))

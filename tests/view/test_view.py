@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kvproto.shipped.models import sglang
 from trace_samples import SAMPLES, A, build, expected_texts, full_run, golden, late_read, stored
-from trace_strategies import traces, transfers
+from trace_strategies import containing, traces, transfers
 
 from kvproto.trace.printable import cells, printable
 from kvproto.trace.trace import FlightView, PoolView, Step, Trace, Vocabulary
@@ -21,7 +21,7 @@ from kvproto.view.terminal import render_trace
 
 relaxed = settings(suppress_health_check=list(HealthCheck), deadline=None)
 widths = st.integers(40, 140)
-any_trace = traces() | transfers() | transfers(hostile=False)
+any_trace = traces() | transfers() | transfers(hostile=False) | containing()
 
 
 def check(text: str, width: int) -> None:
