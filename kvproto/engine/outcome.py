@@ -143,6 +143,8 @@ class Result:
     por_note: str = ""
     """What that means for the runs that were found, or why it was not done although it was asked for."""
     lossy: bool = False
+    may_spill: bool = False
+    """Whether states could have gone to a disk that nobody has named."""
     vacuous: tuple[Gap, ...] = ()
     """Premises that are true in no reachable state (complete searches only)."""
     redundant: tuple[Gap, ...] | None = None

@@ -46,9 +46,10 @@ def choose_symmetry(
     """The sorts whose elements a search of these claims need not tell apart; `initial` states are packed."""
     if options.symmetry is False:
         return NO_SYMMETRY
-    if any(claim.kind in LIVENESS for claim in claims):
+    on_states = tuple(folded.claim(claim.name) for claim in claims if claim.kind not in LIVENESS)
+    sorts, broken = symmetries(folded, on_states)
+    if sorts and len(on_states) < len(claims):
         return Symmetry(note="off, because claims about runs are judged on all states")
-    sorts, broken = symmetries(folded, tuple(folded.claim(claim.name) for claim in claims))
     if not sorts:
         return Symmetry(asymmetries=broken, note=_reasons(broken, options))
     from kvproto.engine.symmetry import Canonical, closed

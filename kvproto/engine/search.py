@@ -351,6 +351,7 @@ class _Run:
             por=self.tier.por,
             por_note=self.plan.order.note,
             lossy=self.tier.lossy,
+            may_spill=e.tier == "C" and not self.options.fingerprints and self.options.spill is None,
             checkpoint=self.keeper.left if self.keeper else None,
             checkpoint_problem=self.keeper.problem if self.keeper else "",
             vacuous=self.probes.gaps(self.probes.premises, self._unseen) if complete else (),

@@ -68,6 +68,8 @@ from kvproto.passes.symmetry_loops import live_before, loop_offences
 Offence = tuple[Loc, str]
 """Where the order or the name of an element matters, and how."""
 
+NAMED = "an element of {} is named: {}"
+
 
 @dataclass(frozen=True, slots=True)
 class Asymmetry:
@@ -94,10 +96,24 @@ def symmetries(system: System, claims: tuple[Claim, ...]) -> tuple[tuple[SortT, 
             continue
         offences = dict.fromkeys(_Check(sort, system.state).system(system, claims))
         if offences:
-            broken.extend(Asymmetry(sort.name, loc, reason) for loc, reason in offences)
+            broken.extend(Asymmetry(sort.name, loc, reason) for loc, reason in _told(sort, list(offences)))
         else:
             symmetric.append(sort)
     return tuple(symmetric), tuple(broken)
+
+
+def _told(sort: SortT, offences: list[Offence]) -> list[Offence]:
+    """The offences as an author knows them.
+
+    Where an array or a large set is used as a value, it is taken apart, and all elements are named in one place; nobody
+    has written that.
+    """
+    named = [NAMED.format(sort, label(value, sort)) for value in scalars_of(sort)]
+    found = set(offences)
+    whole = {loc for loc, _ in offences if all((loc, name) in found for name in named)}
+    reason = f"a value with a part for each element of {sort} is used as a whole, part by part"
+    told = [(loc, reason if loc in whole and text in named else text) for loc, text in offences]
+    return list(dict.fromkeys(told))
 
 
 def sorts_of(system: System) -> tuple[SortT, ...]:
@@ -326,7 +342,7 @@ class _Check:
         if expr.parameter:
             yield expr.loc, f"the parameter {expr.parameter} names an element of {self.sort}"
         else:
-            yield expr.loc, f"an element of {self.sort} is named: {label(value, kind)}"
+            yield expr.loc, NAMED.format(self.sort, label(value, kind))
 
     def unary(self, op: str, arg: Expr, loc: Loc) -> Iterator[Offence]:
         """Elements are no numbers."""

@@ -22,7 +22,7 @@ CURES = {
     "state limit": "raise --max-states",
     "depth limit": "raise --max-depth",
     "time limit": "raise --time-limit",
-    "memory limit": "raise --memory-limit, or add --spill DIR",
+    "memory limit": "raise --memory-limit",
 }
 """What to do about a search that a limit stopped."""
 
@@ -92,7 +92,7 @@ def _property(finding: Finding, trace: str | None) -> dict[str, object]:
 def describe(row: Row, *, quiet: bool = False) -> list[str]:
     """The result of one target for a terminal: a line a property, totals, doubts, and what to do next.
 
-    `quiet` leaves out all that holds.
+    `quiet` leaves out all that holds, and all that one need not act on.
     """
     result = row.result
     if quiet and not unproven(result):
@@ -108,7 +108,7 @@ def describe(row: Row, *, quiet: bool = False) -> list[str]:
         f"  {result.states:,} states  {result.transitions:,} transitions  depth {result.depth}  "
         f"{result.seconds:.2f} s  {result.bytes_per_state:.0f} bytes/state  {end}"
     )
-    lines += [*notes(result), *warnings(result), *_folded(doubt(result))]
+    lines += [*([] if quiet else notes(result)), *warnings(result), *_folded(doubt(result))]
     if result.checkpoint and not result.interrupted:
         # Never folded: it is there to be copied.
         lines.append(f"  to go on: the same options and  --resume {printable(shlex.quote(str(result.checkpoint)))}")
@@ -189,6 +189,8 @@ def doubt(result: Result) -> str:
         return "inconclusive: interrupted"
     if not result.complete:
         cure = CURES.get(result.stopped)
+        if cure and result.stopped == "memory limit" and result.may_spill:
+            cure += ", or add --spill DIR"
         return f"inconclusive: the search was stopped ({result.stopped})" + (f"; {cure}" if cure else "")
     if not result.findings:
         return "inconclusive: nothing was selected, the model has no property; write one with @invariant"

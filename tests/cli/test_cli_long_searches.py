@@ -219,6 +219,16 @@ def test_too_little_for_the_table(kv: Run) -> None:
     assert "stopped: memory limit" in done.out
 
 
+@pytest.mark.parametrize("more", [("--spill", "."), ("--fingerprints",), ("--tier", "python"), ()])
+def test_spilling_is_offered_where_it_helps(kv: Run, more: tuple[str, ...]) -> None:
+    """Not to those who do it already, nor where there is nothing to spill."""
+    done = kv("check", "sglang@patched", "--scope", "medium", "--no-symmetry", "--memory-limit", "4M", *more)
+    hint = "the search was stopped (memory limit); raise --memory-limit"
+
+    assert done.code == 3
+    assert f"  inconclusive: {hint}{'' if more else ', or add --spill DIR'}\n" in done.out
+
+
 # --- what is refused ----------------------------------------------------------------------------------------------
 
 

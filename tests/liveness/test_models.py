@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from kvproto.engine.liveness import (
     decisive,
     why_fair,
 )
+from kvproto.engine.liveness.graph import Unfinished
 from kvproto.engine.liveness.reference import find_lasso
 from kvproto.ir.nodes import System
 
@@ -327,3 +329,14 @@ def test_what_is_no_counterexample_is_not_confirmed(model: Make) -> None:
     for reason, other in wrong.items():
         with pytest.raises(NotConfirmed, match=reason):
             confirm(system, claim, other)
+
+
+@pytest.mark.parametrize("over", [1, 1 << 19, (1 << 20) - 1, 1 << 20])
+@pytest.mark.parametrize("limit", [1, (8 << 20) - 1, 8 << 20, (8 << 20) + 1])
+def test_what_does_not_fit_is_told_as_more(limit: int, over: int) -> None:
+    with pytest.raises(Unfinished) as problem:
+        Budget(memory=limit).look(limit + over)
+    needed, allowed = map(int, re.findall(r"\d+", str(problem.value)))
+
+    assert needed > allowed
+    Budget(memory=limit).look(limit)

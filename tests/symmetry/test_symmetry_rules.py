@@ -84,6 +84,10 @@ BROKEN = {
     "a literal compared": ("require(a == 0)\ns.flag = True", ["an element of A is named: X"]),
     "a literal stored": ("s.leader = 2", ["an element of A is named: Z"]),
     "a literal in a set": ("s.held = {a, 1}", ["an element of A is named: Y"]),
+    "an array as a whole": (
+        "s.linked[a] = s.up\ns.up[1] = True",
+        ["a value with a part for each element of A is used as a whole, part by part", "an element of A is named: Y"],
+    ),
     "a parameter of the model": ("s.up[cfg.chosen] = True", ["the parameter chosen names an element of A"]),
     "order": ("require(any(x < a for x in s.held))\ns.flag = True", ["elements of A are compared by their order"]),
     "a number of an element": ("s.n[a] = int(a)", ["an element of A is used as a number"]),

@@ -129,7 +129,9 @@ class Budget:
         if reason:
             raise Unfinished(reason)
         if self.memory is not None and held > self.memory:
-            raise Unfinished(f"memory limit: the graph needs {held >> 20} MiB, allowed are {self.memory >> 20}")
+            # Rounded apart: what does not fit must not look as if it did.
+            needed, allowed = -(-held >> 20), self.memory >> 20
+            raise Unfinished(f"memory limit: the graph needs {needed} MiB, allowed are {allowed}")
 
 
 def build_graph(explorer: Explored, instances: int, groups: tuple[Group, ...], taker: Taker, budget: Budget) -> Graph:
