@@ -129,6 +129,8 @@ class Result:
     fired: dict[str, int]
     never_fired: tuple[str, ...]
     findings: tuple[Finding, ...] = field(default_factory=tuple)
+    cpu_seconds: float = 0.0
+    """Processor time of the search, all threads and compilers together."""
     outside: int = 0
     """States that were judged but neither counted nor expanded, because they are outside of the model's constraint."""
     compiled: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 from kvproto.diagnostics import KvError, did_you_mean
 from kvproto.engine import coverage
 from kvproto.engine.beginning import Beginning, beginning
+from kvproto.engine.clock import Clock
 from kvproto.engine.interrupt import polite_interrupt
 from kvproto.engine.layout import plan
 from kvproto.engine.lower import Lowered, lower
@@ -71,11 +71,11 @@ def search(
     """
     chosen = options or Options()
     claims = select(system, chosen.properties)
-    began = time.monotonic()
+    clock = Clock()
     limit = chosen.time_limit
     folded = run_passes(system)
     layout = plan(system.state)
-    start = beginning(system, folded, layout, lambda: limit is not None and time.monotonic() - began >= limit)
+    start = beginning(system, folded, layout, lambda: limit is not None and clock.seconds() >= limit)
     symmetry = choose_symmetry(system, folded, layout, claims, chosen, start.states)
     searched = reduced(folded, symmetry)
     judged = tuple(searched.claim(claim.name) for claim in claims)
@@ -86,7 +86,7 @@ def search(
     order = choose_partial_order(lowered, claims, chosen)
     tier = choose_tier(reduced(system, symmetry), lowered, chosen, symmetry, order)
     runs = Runs(system, lowered, tier.explorer, symmetry, start.states)
-    run = _Run(Plan(system, claims, lowered, probes, start, runs, order), tier, chosen, progress, began)
+    run = _Run(Plan(system, claims, lowered, probes, start, runs, order), tier, chosen, progress, clock)
     try:
         run.explore()
         return run.result()
@@ -146,7 +146,7 @@ class _Run:
         tier: Chosen,
         options: Options,
         progress: Callable[[Progress], None] | None,
-        began: float,
+        clock: Clock,
     ) -> None:
         self.plan = plan
         self.system, self.claims, self.lowered, self.probes = plan.system, plan.claims, plan.lowered, plan.probes
@@ -155,7 +155,8 @@ class _Run:
         self.options = options
         self.progress = progress
         self.errors = ModelErrors(plan.runs, plan.claims)
-        self.began = began
+        self.seconds = clock.seconds
+        self.cpu_seconds = clock.cpu_seconds
         self.stopped = plan.start.stopped
         self.interrupted = False
         self.piece = FIRST_PIECE
@@ -180,10 +181,6 @@ class _Run:
                 self.keeper.roots = self.roots
         if self.keeper:
             self.keeper.look(self.seconds())
-
-    def seconds(self) -> float:
-        """Time since the search began."""
-        return time.monotonic() - self.began
 
     def explore(self) -> None:
         """Advance until nothing is left or a limit is met."""
@@ -337,6 +334,7 @@ class _Run:
             transitions=e.transitions(),
             depth=e.depth() if e.frontier() == 0 else e.level(),
             seconds=self.seconds(),
+            cpu_seconds=self.cpu_seconds(),
             bytes_per_state=e.memory() / max(1, e.states()),
             violating_states=e.violating_states(),
             fired=fired,

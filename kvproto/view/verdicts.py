@@ -61,6 +61,7 @@ def as_json(row: Row) -> dict[str, object]:
         "transitions": result.transitions,
         "depth": result.depth,
         "seconds": round(result.seconds, 3),
+        "cpu_seconds": round(result.cpu_seconds, 3),
         "bytes_per_state": round(result.bytes_per_state, 1),
         "outside_constraint": result.outside,
         "fired": dict(result.fired),

@@ -46,6 +46,7 @@ SHAPE: dict[str, Any] = {
     "transitions": int,
     "depth": int,
     "seconds": NUMBER,
+    "cpu_seconds": NUMBER,
     "bytes_per_state": NUMBER,
     "outside_constraint": int,
     "fired": dict,

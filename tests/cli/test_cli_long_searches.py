@@ -23,7 +23,7 @@ SMALL = "@invariant('small')\ndef small(s):\n    return s.n < 4\n"
 
 def result(kv: Run, *args: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(kv("check", *args, "--json", "-").out)
-    return {key: value for key, value in found.items() if key not in ("seconds", "bytes_per_state")}
+    return {key: value for key, value in found.items() if key not in ("seconds", "cpu_seconds", "bytes_per_state")}
 
 
 def traces(folder: str) -> dict[str, bytes]:

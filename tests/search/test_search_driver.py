@@ -11,6 +11,7 @@ import pytest
 
 from kvproto.diagnostics import KvError
 from kvproto.engine import native
+from kvproto.engine.clock import Clock
 from kvproto.engine.search import Options, Progress, Result, search
 from kvproto.ir.nodes import System
 from kvproto.lang.bind import choose
@@ -219,3 +220,11 @@ def test_an_action_that_only_fails_has_happened(options: dict[str, object], mode
 
     assert result.never_fired == ()
     assert result.finding("fails.assert1").verdict == "violated"
+
+
+def test_a_search_says_what_it_took_of_processors(options: dict[str, object]) -> None:
+    """Processor time is that of this very search: none of what was before or is after it."""
+    system, clock = shipped("sglang@incident"), Clock()
+    result = search(system, Options(**options))  # type: ignore[arg-type]
+
+    assert 0 < result.cpu_seconds <= clock.cpu_seconds()
