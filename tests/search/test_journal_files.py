@@ -315,7 +315,8 @@ def command(*args: str) -> list[str]:
 def answer(*args: str, cwd: Path) -> dict[str, object]:
     done = subprocess.run(command(*args), cwd=cwd, capture_output=True, text=True, timeout=300, check=False)
     found: dict[str, object] = json.loads(done.stdout)
-    return {key: value for key, value in found.items() if key not in ("seconds", "cpu_seconds", "bytes_per_state", "compiled")}
+    varying = ("seconds", "cpu_seconds", "bytes_per_state", "compiled")
+    return {key: value for key, value in found.items() if key not in varying}
 
 
 def killed(path: Path, delay: float, *args: str) -> bool:
