@@ -358,3 +358,83 @@ def text_of(title: str, claims: str = "", more: str = "") -> str:
     """The whole text of a model."""
     end = f'model = Model("small", "", state=State, parts=[__name__]{ENDS.get(title, "")}{more})'
     return f"{HEAD}{MODELS[title].strip()}\n\n{claims}\n\n{end}\n"
+
+STUCK = '''
+from kvproto.lang import *
+
+m = Machine("m", "")
+
+class State(Record):
+    n: Int(0, 3)
+    low: Bool
+
+@action(m)
+def up(s):
+    require(s.n < 3)
+    s.n += 1
+    require(s.n != 2 or not s.low)
+
+@action(m)
+def mark(s):
+    require(s.n == 0 and not s.low)
+    s.low = True
+
+@action(m)
+def check(s):
+    require(s.n == 1)
+    assert not s.low, "it is not low"
+    s.n = 0
+
+def over(s):
+    return s.n == 3
+'''
+"""In the state n = 1, low only `check` could happen, and fails."""
+
+FAILING = '''
+from kvproto.lang import *
+
+A = Sort("A", labels="XY", size=2)
+m = Machine("m", "")
+
+class State(Record):
+    n: Int(0, 5)
+    up: Array(A, Int(0, 2))
+
+@action(m)
+def go(s):
+    require(s.n == 0)
+    s.n = 1
+
+@action(m)
+def raise_(s, a: A):
+    require(s.n == 1 and s.up[a] < 2)
+    s.up[a] += 1
+
+@action(m)
+def judge(s, a: A):
+    require(s.n == 1)
+    {body}
+'''
+"""Once both numbers are 2 only `judge` is left, and what it does there is the question."""
+
+JUDGEMENTS = {
+    "fails": 'assert s.up[a] < 2, "low"\n    require(False)',
+    "is not enabled": 'require(False)\n    assert s.up[a] < 2, "low"',
+    "fails behind an effect": 's.up[a] = 0\n    assert s.up[a] > 0, "low"\n    require(False)',
+    "is not enabled behind an assertion": 'assert s.up[a] < 3, "low"\n    require(s.up[a] < 2)',
+    "fails in a branch": 'if a == 0:\n        assert s.up[a] < 2, "low"\n    require(False)',
+    "fails in a loop": 'for x in A:\n        assert x == a or s.up[x] < 2, "low"\n    require(False)',
+    "is not enabled in a loop": 'for x in A:\n        require(x != x)\n        assert s.up[x] < 2, "low"',
+    "is not enabled in the first turn": 'for x in A:\n        require(x != 0)\n        assert s.up[a] < 2, "low"',
+    "fails in the last turn": (
+        'k = 0\n    for x in A:\n        assert k < 1, "low"\n        k += s.up[x]\n    require(False)'
+    ),
+    "fails behind a branch": (
+        "k = 0\n    if a == 0:\n        assert k == 0, 'no'\n        k = s.up[a]\n    "
+        "assert k < 2, 'low'\n    require(False)"
+    ),
+    "fails in the second assertion": 'assert s.up[a] < 3, "high"\n    assert s.up[a] < 2, "low"\n    require(False)',
+    "goes on": 'assert s.up[a] < 3, "low"\n    s.up[a] = 0',
+    "changes nothing": 'assert s.up[a] < 3, "low"',
+}
+"""Bodies of `judge`."""

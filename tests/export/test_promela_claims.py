@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from export_models import text_of
+from export_models import STUCK, text_of
 from export_runs import every_state, model_in, needs_spin, shipped, spun
 
 from kvproto.export.promela.model import export
@@ -60,37 +60,6 @@ def test_assertions_and_deadlocks(more: str, tmp_path: Path) -> None:
 
     assert ("fewer", "violated") in verdicts.items()
     assert ("up.assert1", "violated") in verdicts.items()
-
-
-STUCK = '''
-from kvproto.lang import *
-
-m = Machine("m", "")
-
-class State(Record):
-    n: Int(0, 3)
-    low: Bool
-
-@action(m)
-def up(s):
-    require(s.n < 3)
-    s.n += 1
-    require(s.n != 2 or not s.low)
-
-@action(m)
-def mark(s):
-    require(s.n == 0 and not s.low)
-    s.low = True
-
-@action(m)
-def check(s):
-    require(s.n == 1)
-    assert not s.low, "it is not low"
-    s.n = 0
-
-def over(s):
-    return s.n == 3
-'''
 
 
 @pytest.mark.parametrize(("more", "verdict"), [("terminal=over", "holds"), ("deadlock=True", "violated")])

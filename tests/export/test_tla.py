@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import random
 import re
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from export_models import MODELS, text_of
+from export_models import FAILING, JUDGEMENTS, MODELS, STUCK, text_of
 from export_runs import every_state, model_in, needs_tlc, shipped, tlc, without_claims
 from random_models import write
-from tla_reader import Module
+from tla_reader import Broken, Module
 
 from kvproto.diagnostics import KvError
 from kvproto.export.tla.module import export
@@ -192,6 +193,33 @@ def test_random_models(seed: int, tmp_path: Path) -> None:
     if ours.states > 700:
         pytest.skip("too many states for a slow search")
     check_by_reader(system)
+
+
+def deadlocked(system: System) -> bool:
+    """Whether a state has no way on, in the module; it must be the verdict of the search."""
+    only = replace(system, claims=tuple(c for c in system.claims if c.kind == "deadlock"))
+    module = export(only, name="model", properties=True)
+    check_structure(module.text)
+    expected = every_state(only).findings[0].verdict == "violated"
+    with pytest.raises(Broken, match=r"^deadlock: ") if expected else nullcontext():
+        Module(module.text).search(module.config)
+    return expected
+
+
+@pytest.mark.parametrize(("more", "expected"), [("terminal=over", False), ("deadlock=True", True)])
+def test_a_step_that_fails_is_no_deadlock(more: str, expected: bool, tmp_path: Path) -> None:
+    system = model_in(f'{STUCK}\nmodel = Model("stuck", "", state=State, parts=[__name__], {more})\n', tmp_path)
+
+    assert expected == deadlocked(system)
+
+
+@pytest.mark.parametrize("what", JUDGEMENTS)
+def test_where_an_assertion_fails(what: str, tmp_path: Path) -> None:
+    """A `require` that comes first decides, whatever the shape of the body."""
+    text = FAILING.replace("{body}", JUDGEMENTS[what])
+    system = model_in(f'{text}\nmodel = Model("failing", "", state=State, parts=[__name__], deadlock=True)\n', tmp_path)
+
+    assert what.startswith("is not enabled") == deadlocked(system)
 
 
 # --- with TLC --------------------------------------------------------------------------------------------

@@ -352,7 +352,10 @@ class Module:
         return self.trees[name]
 
     def search(self, config: str) -> tuple[int, int]:
-        """Distinct states within the constraint, and levels of the search; every state satisfies TypeOK."""
+        """Distinct states within the constraint, and levels of the search; every state satisfies TypeOK.
+
+        Raises Broken for a state that does not, and for one without a way on where deadlocks are looked for.
+        """
         bounded = "CONSTRAINT Within" in config
         starts = dict.fromkeys(self.frozen(found) for found in self.ways(("name", "Init"), {}, {}, ""))
         level = [state for state in starts if not bounded or self.within(state)]
@@ -364,7 +367,10 @@ class Module:
                 self.state = dict(zip(self.variables, state, strict=True))
                 if not self.value(("name", "TypeOK"), {}):
                     raise Broken(f"TypeOK is violated: {self.state}")
-                for found in self.ways(("name", "Next"), {}, {}, "'"):
+                ways = list(self.ways(("name", "Next"), {}, {}, "'"))
+                if not ways and "CHECK_DEADLOCK TRUE" in config:
+                    raise Broken(f"deadlock: {self.state}")
+                for found in ways:
                     after = self.frozen(found)
                     if after not in seen and (not bounded or self.within(after)):
                         seen.add(after)
@@ -406,6 +412,7 @@ class Module:
                 yield {**given, name: self.value(right, env)}
             case ("UNCHANGED", names):
                 same = [names[1]] if names[0] == "name" else [n[1] for n in names[1:]]
+                same = self.variables if same == ["vars"] else same
                 yield {**given, **{n: self.state[n] for n in same}}
             case _:
                 if self.truth(tree, env):

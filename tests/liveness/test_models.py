@@ -24,6 +24,7 @@ from kvproto.engine.liveness import (
 )
 from kvproto.engine.liveness.graph import Unfinished
 from kvproto.engine.liveness.reference import find_lasso
+from kvproto.engine.search import Options, search
 from kvproto.ir.nodes import System
 
 HEAD = """
@@ -340,3 +341,32 @@ def test_what_does_not_fit_is_told_as_more(limit: int, over: int) -> None:
 
     assert needed > allowed
     Budget(memory=limit).look(limit)
+
+
+FRAIL = """
+class State(Record):
+    n: Int(0, 2)
+
+@action(m, fair="weak")
+def up(s):
+    require(s.n < 2)
+    {first}
+    s.n += 1
+
+@eventually("it gets to the end")
+def ends(s):
+    return s.n == 2
+"""
+
+
+@pytest.mark.parametrize("fields", ["", ", deadlock=True"])
+def test_a_step_that_fails_changes_nothing(model: Make, fields: str) -> None:
+    """It is no deadlock, but neither is it a step that fairness could demand; without the failure both are as usual."""
+    frail = model(FRAIL.replace("{first}", 'assert s.n == 0, "only once"'), fields)
+    verdicts = {f.claim.name: f.verdict for f in search(frail, Options(keep_going=True)).findings}
+    lasso = find_lasso(frail, frail.claim("ends"))
+
+    assert {"up.assert1": "violated", "ends": "violated", **({"no_deadlock": "holds"} if fields else {})} == verdicts
+    assert ["up()"] == told(lasso)
+    sound = model(FRAIL.replace("{first}", ""), fields)
+    assert "holds" == search(sound).finding("ends").verdict

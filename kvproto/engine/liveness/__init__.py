@@ -6,7 +6,7 @@ fair run can stay), `runs` (a short stem and cycle).  Every run that is found pa
 evaluator.
 
 Runs are those of TLA+: a run may stop wherever fairness does not forbid it; a step that changes nothing is none; a step
-out of the state constraint is enabled and never taken; a failing assertion is no step.
+out of the state constraint is enabled and never taken; a step that fails an assertion changes nothing.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from kvproto.export.names import Names
 from kvproto.export.tla.bodies import Body
 from kvproto.export.tla.definitions import Definitions
+from kvproto.export.tla.failing import failing
 from kvproto.export.tla.scope import Scope
 from kvproto.export.tla.state import State, Variable
 from kvproto.export.tla.text import OPEN, Text
@@ -69,10 +70,12 @@ class _Export:
         self.operators = {unit.name: self.names.fresh(unit.name) for unit in units}
         self.asserted = frozenset(c.name for c in system.claims if c.kind == "assert" and properties)
         self.deadlock = next((c for c in system.claims if c.kind == "deadlock" and properties), None)
+        self.failing = [(a, body) for a in system.actions if self.deadlock and (body := failing(a, self.asserted))]
+        self.failures = {action.name: self.names.fresh(f"{action.name}_fails") for action, _ in self.failing}
 
     def export(self) -> Module:
         """Module and configuration."""
-        body = [*self._start(), *self._actions(), *self._next(), *self._claims()]
+        body = [*self._start(), *self._actions(), *self._failing(), *self._next(), *self._claims()]
         lines = [*self._head(), *self._definitions(), *self._declarations(), *body]
         width = max(4, (78 - len(f" MODULE {self.name} ")) // 2)
         head = f"{'-' * width} MODULE {self.name} {'-' * width}"
@@ -134,16 +137,16 @@ class _Export:
 
     def _operator(self, name: str, params: tuple[Param, ...], body: Body, names: list[str], primed: str) -> list[str]:
         arguments = f"({', '.join(names)})" if params else ""
-        return [f"{self.operators[name]}{arguments} ==", *(f"    {line}" for line in body.formula(primed)), ""]
+        return [f"{name}{arguments} ==", *(f"    {line}" for line in body.formula(primed)), ""]
 
     def _start(self) -> Iterator[str]:
         for init in self.system.inits:
             body, names = self._body(init.params, init.body, zero=True)
             body.run(init.body)
-            yield from self._operator(init.name, init.params, body, names, "")
+            yield from self._operator(self.operators[init.name], init.params, body, names, "")
         yield "Init =="
         if self.system.inits:
-            yield from (f"    \\/ {self._some(init.name, init.params)}" for init in self.system.inits)
+            yield from (f"    \\/ {self._some(self.operators[init.name], init.params)}" for init in self.system.inits)
         else:
             yield from (f"    /\\ {name} = {self.types.zero(kind)}" for name, kind in self.variables.values())
         yield ""
@@ -155,12 +158,21 @@ class _Export:
             yield from comment(f"{text} ({action.loc}{cites})")
             body, names = self._body(action.params, action.body)
             body.run(action.body)
-            yield from self._operator(action.name, action.params, body, names, "'")
+            yield from self._operator(self.operators[action.name], action.params, body, names, "'")
 
-    def _some(self, name: str, params: tuple[Param, ...], without: tuple[str, ...] = ()) -> str:
+    def _failing(self) -> Iterator[str]:
+        """What a step does that fails an assertion nobody asked about."""
+        for action, block in self.failing:
+            yield from comment("A step that fails an assertion changes nothing, so that it is no deadlock.")
+            body, names = self._body(action.params, block)
+            body.run(block)
+            body.state = self._body(())[0].state
+            yield from self._operator(self.failures[action.name], action.params, body, names, "'")
+
+    def _some(self, operator: str, params: tuple[Param, ...], without: tuple[str, ...] = ()) -> str:
         """The operator for some choice of its parameters; those in `without` are bound already."""
         names = self._arguments(params)
-        call = f"{self.operators[name]}({', '.join(names.values())})" if params else self.operators[name]
+        call = f"{operator}({', '.join(names.values())})" if params else operator
         free = [p for p in params if p.name not in without]
         bound = ", ".join(f"{names[p.name]} \\in {self.types.set_of(p.type)}" for p in free)
         return f"\\E {bound} : {call}" if free else call
@@ -171,7 +183,8 @@ class _Export:
         return {p.name: scope.fresh(p.name.replace(".", "_")) for p in params}
 
     def _next(self) -> Iterator[str]:
-        options = [self._some(action.name, action.params) for action in self.system.actions]
+        options = [self._some(self.operators[action.name], action.params) for action in self.system.actions]
+        options += [self._some(self.failures[action.name], action.params) for action, _ in self.failing]
         if self.deadlock is not None and self.deadlock.cond is not None:
             yield from comment("Where nothing has to happen any more, nothing happening is no deadlock.")
             yield from ["Terminating ==", f"    /\\ {self._condition(self.deadlock.cond).at(OPEN + 1)}"]
@@ -190,7 +203,7 @@ class _Export:
 
     def _fair(self, fair: Fairness) -> str:
         actions = [a for a in self.system.actions if a.name in fair.actions]
-        any_of = [self._some(a.name, a.params, fair.per) for a in actions]
+        any_of = [self._some(self.operators[a.name], a.params, fair.per) for a in actions]
         group = any_of[0] if len(any_of) == 1 else " \\/ ".join(f"({text})" for text in any_of)
         per = [p for p in actions[0].params if p.name in fair.per]
         names = self._arguments(tuple(per))
