@@ -133,6 +133,8 @@ class Result:
     """Processor time of the search, all threads and compilers together."""
     outside: int = 0
     """States that were judged but neither counted nor expanded, because they are outside of the model's constraint."""
+    frontier: int = 0
+    """States that are counted and were not expanded: where there is a constraint, some of them may lie outside."""
     compiled: bool = False
     workers: int = 1
     symmetric: tuple[str, ...] = ()

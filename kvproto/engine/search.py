@@ -341,6 +341,7 @@ class _Run:
             never_fired=never,
             findings=tuple(self._finding(claim, complete) for claim in self.claims),
             outside=e.outside(),
+            frontier=e.frontier(),
             compiled=getattr(e, "compiled", False),
             workers=self.tier.workers,
             symmetric=self.plan.runs.symmetry.sorts,

@@ -64,6 +64,7 @@ def as_json(row: Row) -> dict[str, object]:
         "cpu_seconds": round(result.cpu_seconds, 3),
         "bytes_per_state": round(result.bytes_per_state, 1),
         "outside_constraint": result.outside,
+        "frontier": result.frontier,
         "fired": dict(result.fired),
         "never_fired": list(result.never_fired),
         "vacuous": [_gap(gap) for gap in result.vacuous],
@@ -151,6 +152,10 @@ def notes(result: Result) -> list[str]:
     if result.outside:
         were = "state outside of the constraint was" if result.outside == 1 else "states outside of the constraint were"
         lines += _folded(f"{result.outside:,} {were} judged, but not counted or expanded")
+    if result.frontier and result.system.constraint is not None:
+        were = "state was" if result.frontier == 1 else "states were"
+        text = f"{result.frontier:,} {were} counted without being expanded, and may lie outside of the constraint"
+        lines += _folded(text)
     if result.lossy:
         lines += _folded(
             f"two states were taken for one with a probability of at most {result.collision_probability:.0e}"

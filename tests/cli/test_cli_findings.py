@@ -140,6 +140,21 @@ def test_a_constraint(check: Run, write: Write) -> None:
     assert (found["states"], found["outside_constraint"], found["depth"]) == (2, 1, 2)
 
 
+@pytest.mark.parametrize("bounded", [True, False])
+def test_a_search_that_stops_before_it_asks_the_constraint(check: Run, write: Write, bounded: bool) -> None:
+    """State 2 is found, but not asked whether it is inside; a complete search knows that it is not."""
+    text = "@invariant('x')\ndef low(s):\n    return s.n < 4\n\n\ndef within(s):\n    return s.n < 2\n"
+    write(text, **({"constraint": "within"} if bounded else {}))
+    stopped, found = check("model.py", "--max-depth", "3"), as_json(check, "--max-depth", "3")
+    said = "1 state was counted without being expanded, and may lie outside of the constraint"
+
+    assert stopped.code == 3
+    assert (found["states"], found["frontier"], found["outside_constraint"]) == (3, 1, 0)
+    assert (said in lines(stopped.out)) == bounded
+    assert said not in check("model.py").out
+    assert as_json(check)["frontier"] == 0
+
+
 def test_a_constraint_that_leaves_nothing(check: Run, write: Write) -> None:
     write(
         "@invariant('x')\ndef low(s):\n    return s.n < 4\n\n\ndef within(s):\n    return s.n > 2\n",

@@ -49,6 +49,7 @@ SHAPE: dict[str, Any] = {
     "cpu_seconds": NUMBER,
     "bytes_per_state": NUMBER,
     "outside_constraint": int,
+    "frontier": int,
     "fired": dict,
     "never_fired": [str],
     "vacuous": [GAP],
