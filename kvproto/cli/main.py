@@ -24,6 +24,7 @@ VERBS = {
     "explain": ("kvproto.cli.explain", "explain"),
     "export": ("kvproto.cli.export", "export"),
     "bench": ("kvproto.cli.bench", "bench"),
+    "mitigations": ("kvproto.cli.mitigations", "mitigations"),
 }
 """Where each verb is; it is imported when it is used."""
 
