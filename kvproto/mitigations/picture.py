@@ -39,9 +39,11 @@ class Canvas:
         self, x: float, y: float, said: str, *, color: str = INK, bold: bool = False, anchor: str = "start"
     ) -> None:
         """A line of text with its base line at `y`."""
-        weight = ' font-weight="bold"' if bold else ""
+        more = ' font-weight="bold"' if bold else ""
+        if anchor == "middle":  # may stand on lines, so it brings its own background
+            more += ' stroke="#ffffff" stroke-width="3" paint-order="stroke"'
         self.shapes.append(
-            f'<text x="{x:.1f}" y="{y:.1f}" fill="{color}" text-anchor="{anchor}"{weight}>{escape(said)}</text>'
+            f'<text x="{x:.1f}" y="{y:.1f}" fill="{color}" text-anchor="{anchor}"{more}>{escape(said)}</text>'
         )
         self.reach(x + (len(said) * LETTER * (1.08 if bold else 1) if anchor == "start" else 0), y + 6)
 
@@ -119,6 +121,7 @@ def _table(canvas: Canvas, answer: Answer, goal: GoalAnswer, top: float) -> floa
         canvas.line(label - 12, y, places[-1] + 12, y, "#eef0f3")
     for (chosen, color, square), x in zip(columns, places, strict=True):
         on = list(members(chosen))
+        canvas.line(x, top - 4, x, top + ROW * len(names) - 4, color, 0.7)
         for at in range(len(names)):
             y = top + ROW * at + ROW / 2
             canvas.mark(x, y, 5 if at in on else 2, color if at in on else FAINT, square=square and at in on)

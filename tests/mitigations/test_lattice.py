@@ -1,0 +1,178 @@
+"""Arithmetic of sets, and walks over random lattices against the definition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from kvproto.mitigations.boundary import Boundary, exact, walk
+from kvproto.mitigations.lattice import Map, bits, maximal, minimal, subsets, within
+
+SIZE = 5
+ALL = (1 << SIZE) - 1
+masks = st.integers(0, ALL)
+
+
+class Table:
+    """An oracle that looks verdicts up, and knows what it was asked."""
+
+    def __init__(self, verdicts: list[bool | None]) -> None:
+        self.verdicts = verdicts
+        self.asked: set[int] = set()
+
+    def decide(self, chosen: int) -> bool | None:
+        self.asked.add(chosen)
+        return self.verdicts[chosen]
+
+    def ahead(self, sets: Iterable[int]) -> None:
+        for chosen in sets:
+            self.decide(chosen)
+
+    def decided(self) -> Mapping[int, bool]:
+        return {chosen: verdict for chosen in self.asked if (verdict := self.verdicts[chosen]) is not None}
+
+
+def smallest(verdicts: list[bool | None]) -> set[int]:
+    """Sufficient sets without a sufficient proper subset, by definition."""
+    good = [s for s in range(ALL + 1) if verdicts[s] is True]
+    return {s for s in good if not any(t != s and t & s == t for t in good)}
+
+
+def largest(verdicts: list[bool | None]) -> set[int]:
+    """Insufficient sets without an insufficient proper superset, by definition."""
+    bad = [s for s in range(ALL + 1) if verdicts[s] is False]
+    return {s for s in bad if not any(t != s and t & s == s for t in bad)}
+
+
+monotone = st.lists(masks, max_size=6).map(lambda lows: [any(low & s == low for low in lows) for s in range(ALL + 1)])
+anything = st.lists(st.booleans(), min_size=ALL + 1, max_size=ALL + 1)
+undecided = st.lists(st.sampled_from([True, False, None]), min_size=ALL + 1, max_size=ALL + 1)
+
+
+@st.composite
+def nearly_monotone(draw: st.DrawFn) -> list[bool]:
+    """Closed upwards but for what a few switches spoil."""
+    verdicts = draw(monotone)
+    for low, spoiler in draw(st.lists(st.tuples(masks, st.integers(0, SIZE - 1)), max_size=3)):
+        verdicts = [v and not (low & s == low and s >> spoiler & 1) for s, v in enumerate(verdicts)]
+    return verdicts
+
+
+def true_harm(verdicts: list[bool | None], found: Boundary) -> bool:
+    return all(verdicts[low] is True and verdicts[low | bit] is False and not low & bit for low, bit in found.hurts)
+
+
+@given(st.lists(masks))
+def test_minimal_and_maximal(sets: list[int]) -> None:
+    assert set(minimal(sets)) == {s for s in sets if not any(t != s and t & s == t for t in sets)}
+    assert set(maximal(sets)) == {s for s in sets if not any(t != s and t & s == s for t in sets)}
+
+
+@given(masks, st.lists(masks), st.lists(masks), st.lists(masks))
+def test_a_seed_is_a_largest_unexplored_set(free: int, above: list[int], below: list[int], at: list[int]) -> None:
+    chart = Map(free)
+    for low in above:
+        chart.block_above(low)
+    for high in below:
+        chart.block_below(high)
+    for one in at:
+        chart.block(one)
+    left = {
+        s
+        for s in subsets(free)
+        if not any(within(low, s) for low in above) and not any(within(s, high) for high in below) and s not in at
+    }
+
+    seed = chart.seed()
+
+    if left:
+        assert seed in left
+        assert not any(other != seed and within(seed, other) for other in left)
+    else:
+        assert seed is None
+
+
+@given(monotone)
+def test_walk_is_exact_where_nothing_hurts(verdicts: list[bool | None]) -> None:
+    oracle = Table(verdicts)
+
+    found = walk(ALL, oracle)
+
+    assert set(found.sufficient) == smallest(verdicts)
+    assert set(found.insufficient) == largest(verdicts)
+    assert found.hurts == ()
+    assert found.split == 0
+    assert found.open == ()
+
+
+@given(anything)
+def test_exact_is_the_definition(verdicts: list[bool | None]) -> None:
+    found = exact(ALL, Table(verdicts))
+
+    assert set(found.sufficient) == smallest(verdicts)
+    assert set(found.insufficient) == largest(verdicts)
+    assert true_harm(verdicts, found)
+    assert found.exact
+    expected = {(s, bit) for s in range(ALL + 1) for bit in bits(ALL & ~s) if verdicts[s] and not verdicts[s | bit]}
+    assert set(found.hurts) == expected
+
+
+@given(st.one_of(nearly_monotone(), anything))
+def test_walk_says_nothing_false_where_something_hurts(verdicts: list[bool | None]) -> None:
+    oracle = Table(verdicts)
+
+    found = walk(ALL, oracle)
+
+    assert all(verdicts[s] is True and all(not verdicts[s & ~bit] for bit in bits(s)) for s in found.sufficient)
+    assert all(verdicts[s] is False for s in found.insufficient)
+    assert true_harm(verdicts, found)
+    near = {s ^ bit for s in (*found.sufficient, *found.insufficient) for bit in bits(ALL)}
+    assert near <= oracle.asked
+    for low in found.sufficient:
+        for bit in bits(ALL & ~low):
+            assert verdicts[low | bit] or (low, bit) in found.hurts
+
+
+@given(st.one_of(nearly_monotone(), anything))
+def test_what_walk_misses_it_has_not_looked_at(verdicts: list[bool | None]) -> None:
+    """A wrong boundary is possible only where sets were passed over, and then the answer says so."""
+    oracle = Table(verdicts)
+
+    found = walk(ALL, oracle)
+
+    missed = smallest(verdicts) - set(found.sufficient) | largest(verdicts) - set(found.insufficient)
+    assert not missed & oracle.asked
+    assume(missed)
+    assert not found.exact
+
+
+@given(st.one_of(nearly_monotone(), anything))
+def test_an_answer_that_assumes_nothing_is_right(verdicts: list[bool | None]) -> None:
+    found = walk(ALL, Table(verdicts))
+    assume(found.exact)
+
+    assert set(found.sufficient) == smallest(verdicts)
+    assert set(found.insufficient) == largest(verdicts)
+
+
+@given(undecided)
+def test_undecided_sets_leave_the_answer_open(verdicts: list[bool | None]) -> None:
+    oracle = Table(verdicts)
+
+    found = walk(ALL, oracle)
+
+    assert all(verdicts[s] is True for s in found.sufficient)
+    assert all(verdicts[s] is False for s in found.insufficient)
+    assert all(verdicts[s] is None for s in found.open)
+    near = {s ^ bit for s in (*found.sufficient, *found.insufficient) for bit in bits(ALL)}
+    assert {s for s in near if verdicts[s] is None} <= set(found.open)
+
+
+@given(undecided)
+def test_exact_with_undecided_sets(verdicts: list[bool | None]) -> None:
+    found = exact(ALL, Table(verdicts))
+
+    assert found.open == tuple(sorted((s for s, v in enumerate(verdicts) if v is None), key=lambda s: (s.bit_count(), s)))
+    assert set(found.sufficient) == smallest(verdicts)
