@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from expectations import Expect
 
 HERE = Path(__file__).parent
-MODELS = sorted(set(HERE.glob("*.py")) - {HERE / name for name in ("conftest.py", "expectations.py", "test_corpus.py")})
+MODELS = sorted(set(HERE.glob("*.py")) - {HERE / name for name in ("expectations.py", "test_corpus.py")})
 
 SMALL = 4000
 """States up to which the slow engines are run too."""
