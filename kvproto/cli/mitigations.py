@@ -66,6 +66,7 @@ def mitigations(target: str, json_file: str | None, svg: str | None, **given: An
     Exit codes: 0 some set suffices for every property, 1 for some property none does (with --ask: a set does not
     suffice), 3 inconclusive.
     """
+    _refuse_two_questions(given)
     found = find(target)
     what = question(
         found,
@@ -75,7 +76,6 @@ def mitigations(target: str, json_file: str | None, svg: str | None, **given: An
         start=given["start"],
         drop=given["drop"],
     )
-    _refuse_two_questions(given)
     wanted = [_set(what, text) for text in given["sets_asked"]]
     names = [claim.name for claim in select(what.system(0), given["properties"])]
     codec.prepare(given["trace_dir"])

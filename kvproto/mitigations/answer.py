@@ -51,7 +51,7 @@ class GoalAnswer:
 class Answer:
     """Goals with their boundaries, verdicts by property on single switches or on the sets asked for, counterexamples.
 
-    `base` is the system with all switches off; `never_fired` are actions that no complete search has seen happen.
+    `base` is the system with all switches off; `never_fired` are actions that no search has seen happen.
     """
 
     question: Question
@@ -81,7 +81,8 @@ def answer(question: Question, judge: Judge, *, all_sets: bool | None = None) ->
         spoilt = [chosen | bit for chosen, bit in goal.boundary.hurts]
         for chosen in (*goal.boundary.insufficient, *spoilt):
             finder.want(chosen, goal.names)
-    never = tuple(a.name for a in system.actions if judge.fired and a.name not in judge.fired)
+    idle = judge.never_fired()
+    never = tuple(action.name for action in system.actions if action.name in idle)
     return _ended(question, judge, tuple(given), singles, finder, never)
 
 

@@ -40,8 +40,8 @@ class Oracle(Protocol):
 class Boundary:
     """Minimal sufficient sets, maximal insufficient ones, and what stands in the way of a complete answer.
 
-    `hurts` are pairs (set that suffices, switch that spoils it), one for each such switch at least; `split` are the
-    switches that nothing is assumed about, `exact` says that no set was passed over.
+    `hurts` are pairs (set that suffices, switch that spoils it), the smallest known for each such switch; `split` are
+    the switches that nothing is assumed about, `exact` says that no set was passed over.
     """
 
     sufficient: tuple[int, ...]
@@ -69,7 +69,7 @@ def exact(everything: int, oracle: Oracle) -> Boundary:
     return Boundary(
         tuple(minimal(good)),
         tuple(maximal(chosen for chosen, verdict in verdicts.items() if verdict is False)),
-        tuple(hurts),
+        _smallest(hurts),
         everything,
         tuple(chosen for chosen, verdict in verdicts.items() if verdict is None),
         exact=True,
@@ -93,9 +93,17 @@ def walk(everything: int, oracle: Oracle) -> Boundary:
         if not found:
             hurts |= dict.fromkeys(_spoilt(everything, good, oracle))
             opened = tuple(sorted(unknown, key=size_then_value))
-            return Boundary(tuple(good), tuple(bad), tuple(hurts), split, opened, exact=split == everything)
+            return Boundary(tuple(good), tuple(bad), _smallest(hurts), split, opened, exact=split == everything)
         for _, bit in found:
             split |= bit
+
+
+def _smallest(hurts: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """For each switch that does harm the smallest sets that it spoils."""
+    spoilt: dict[int, list[int]] = {}
+    for low, bit in hurts:
+        spoilt.setdefault(bit, []).append(low)
+    return tuple((low, bit) for bit in sorted(spoilt) for low in minimal(spoilt[bit]))
 
 
 def _neighbours(everything: int, sets: list[int], oracle: Oracle) -> set[int]:
@@ -140,6 +148,12 @@ def _spoilt(everything: int, good: list[int], oracle: Oracle) -> Iterator[tuple[
                 yield chosen, bit
 
 
+def _groups(chosen: int, size: int) -> Iterator[int]:
+    """The set cut into pieces of that size, the last one smaller."""
+    single = list(bits(chosen))
+    return (sum(single[at : at + size]) for at in range(0, len(single), size))
+
+
 class _Slice:
     """The sets that agree with `fixed` outside of `free`."""
 
@@ -177,6 +191,12 @@ class _Slice:
 
     def shrink(self, chosen: int) -> int:
         """A sufficient set inside of this one from which no single switch can be taken away."""
+        many = chosen.bit_count() // 2
+        while many > 1:  # of many switches few matter, so whole groups go at once
+            for group in _groups(chosen, many):
+                if self.decide(chosen & ~group):
+                    chosen &= ~group
+            many //= 2
         again = True
         while again:
             again = False

@@ -42,7 +42,10 @@ class Told:
 
 @dataclass(slots=True)
 class Examined:
-    """What one set turned out to be: verdicts (None: inconclusive) with where they come from, and new runs."""
+    """What one set turned out to be: verdicts (None: inconclusive) with where they come from, and new runs.
+
+    `fired` are actions that happened in a search, `idle` those that a complete search has not seen.
+    """
 
     outline: Outline
     key: str
@@ -50,7 +53,8 @@ class Examined:
     ways: Counter[str] = field(default_factory=Counter)
     runs: dict[str, Run] = field(default_factory=dict)
     vacuous: dict[str, str] = field(default_factory=dict)
-    fired: frozenset[str] | None = None
+    fired: frozenset[str] = frozenset()
+    idle: frozenset[str] = frozenset()
     states: int = 0
 
 
@@ -110,8 +114,8 @@ def _by_search(system: System, left: list[str], options: Options, found: Examine
             found.runs[name] = stage.strip(finding.counterexample)
     found.ways["search"] += len(result.findings)
     found.vacuous = {gap.owner: gap.text for gap in result.vacuous}
-    if result.complete:
-        found.fired = frozenset(name for name, count in result.fired.items() if count)
+    found.fired = frozenset(name for name, count in result.fired.items() if count)
+    found.idle = frozenset(result.never_fired)
 
 
 @dataclass(slots=True)
@@ -155,6 +159,7 @@ class Judge:
         self.outlines: dict[str, Outline] = {}
         self.vacuous: dict[str, dict[str, str]] = {}
         self.fired: set[str] = set()
+        self.idle: set[str] = set()
         self.searched: set[str] = set()
         self._pool: ProcessPoolExecutor | None = None
 
@@ -218,6 +223,10 @@ class Judge:
         verdicts = [known.get(name) for name in names]
         return False if False in verdicts else None if None in verdicts else True
 
+    def never_fired(self) -> frozenset[str]:
+        """Actions that did not happen in a complete search, although they are not switched off, nor in any other."""
+        return frozenset(self.idle - self.fired)
+
     def _known(self, chosen: int, names: Sequence[str]) -> bool:
         """Whether asking again would bring nothing new."""
         known = self.verdicts[self.keys[chosen]] if chosen in self.keys else {}
@@ -249,7 +258,8 @@ class Judge:
         self.outlines[found.key] = found.outline
         if found.vacuous:
             self.vacuous.setdefault(found.key, {}).update(found.vacuous)
-        self.fired |= found.fired or set()
+        self.fired |= found.fired
+        self.idle |= found.idle
         self._count(found, new)
 
     def _count(self, found: Examined, new: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from kvproto.lang.binding import Flag
-from kvproto.mitigations.answer import TOGETHER, Answer, GoalAnswer
+from kvproto.mitigations.answer import Answer, GoalAnswer
 from kvproto.mitigations.lattice import bits
 from kvproto.mitigations.switches import Question
 from kvproto.trace.printable import fold, printable
@@ -32,8 +32,8 @@ def describe_asked(answer: Answer, traces: Traces) -> list[str]:
     for chosen, verdicts in answer.sets.items():
         lines.append(f"{words(answer.question, chosen)}: {_overall(verdicts)}")
         for name, verdict in verdicts.items():
-            end = _trace(answer, traces, chosen, (name,)) if verdict is False else ""
-            lines.append(f"  {MARKS[verdict]:<9} {name}{end}")
+            lines.append(f"  {MARKS[verdict]:<9} {name}")
+            lines += _trace(answer, traces, chosen, (name,))
     return lines
 
 
@@ -92,7 +92,7 @@ def _group(answer: Answer, group: list[GoalAnswer], traces: Traces) -> Iterator[
     if boundary.sufficient == (0,) and not boundary.insufficient and not boundary.open:
         yield "  needs none of the switches"
     elif boundary.sufficient:
-        yield f"  suffices ({len(boundary.sufficient)} smallest sets)"
+        yield f"  suffices, each of these smallest sets ({len(boundary.sufficient)})"
     else:
         yield "  no set of these switches suffices" if not boundary.open else "  no set is known to suffice"
     for chosen in boundary.sufficient:
@@ -100,15 +100,17 @@ def _group(answer: Answer, group: list[GoalAnswer], traces: Traces) -> Iterator[
             empty = f"   (vacuously: {first.vacuous[chosen]} is never true)" if chosen in first.vacuous else ""
             yield from _folded(words(asked, chosen) + empty, "    ")
     if boundary.insufficient:
-        yield f"  not enough ({len(boundary.insufficient)} largest sets)"
+        yield f"  not enough, each of these largest sets ({len(boundary.insufficient)})"
     names = tuple(dict.fromkeys(name for goal in group for name in goal.names))
     for chosen in boundary.insufficient:
-        yield from _folded(words(asked, chosen) + _trace(answer, traces, chosen, names), "    ")
+        yield from _folded(words(asked, chosen), "    ")
+        yield from _trace(answer, traces, chosen, names)
     if boundary.hurts:
         yield "  more is not always better"
     for chosen, bit in boundary.hurts:
         text = f"{words(asked, bit)} does harm: it holds with {words(asked, chosen)}, and not if that is on, too"
-        yield from _folded(text + _trace(answer, traces, chosen | bit, names), "    ")
+        yield from _folded(text, "    ")
+        yield from _trace(answer, traces, chosen | bit, names)
     for chosen in boundary.open[:4]:
         yield from _folded(f"undecided: {words(asked, chosen)}", "    ")
     if len(boundary.open) > 4:
@@ -127,15 +129,15 @@ def words(asked: Question, chosen: int) -> str:
     return " + ".join(asked.names(chosen))
 
 
-def _trace(answer: Answer, traces: Traces, chosen: int, names: tuple[str, ...]) -> str:
-    """The first property that is violated with that set, with its run."""
+def _trace(answer: Answer, traces: Traces, chosen: int, names: tuple[str, ...]) -> list[str]:
+    """The first property that is violated with that set, with its run.  Never folded: it is there to be copied."""
     for name in names:
         run = answer.runs.get((chosen, name))
         if run is not None:
             count = f"{len(run.steps)} step{'' if len(run.steps) == 1 else 's'}"
             what = f"{name}, " if len(names) > 1 else ""
-            return f"  [{what}{count} -> {printable(traces.get((chosen, name), '(no trace written)'))}]"
-    return ""
+            return [f"        {what}{count} -> {printable(traces.get((chosen, name), '(no trace written)'))}"]
+    return []
 
 
 def basis(answer: Answer) -> list[str]:
@@ -171,9 +173,3 @@ def basis(answer: Answer) -> list[str]:
 def _folded(text: str, indent: str) -> list[str]:
     first, *rest = fold(text, WIDTH - len(indent) - 2)
     return [indent + first, *(f"{indent}  {line}" for line in rest)]
-
-
-def summary(answer: Answer) -> str:
-    """One line on all goals together."""
-    goal = next((g for g in answer.goals if g.name == TOGETHER), answer.goals[0])
-    return f"{goal.name}: {goal.verdict}"

@@ -114,7 +114,7 @@ def check_against(found: Answer, expected: dict[int, dict[str, bool]], everythin
         assert stage.again(system.claim(name), stage.strip(run)) is not None
 
 
-slow = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+slow = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @given(texts())
@@ -194,7 +194,9 @@ def test_a_search_is_the_last_way(pages: Question) -> None:
 def test_a_run_that_happens_again_saves_a_search(pages: Question) -> None:
     run = looked_at(pages, 0, "no_stray").runs["no_stray"]
 
-    found = examine(pages, pages.mask(["tagged", "rotate"]), Told(("no_stray",), (), {}, {"no_stray": (run,)}, ()), Options())
+    told = Told(("no_stray",), (), {}, {"no_stray": (run,)}, ())
+
+    found = examine(pages, pages.mask(["tagged", "rotate"]), told, Options())
 
     assert found.verdicts == {"no_stray": False}
     assert found.ways == {"run": 1}

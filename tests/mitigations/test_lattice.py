@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kvproto.mitigations.boundary import Boundary, exact, walk
@@ -116,7 +116,10 @@ def test_exact_is_the_definition(verdicts: list[bool | None]) -> None:
     assert true_harm(verdicts, found)
     assert found.exact
     expected = {(s, bit) for s in range(ALL + 1) for bit in bits(ALL & ~s) if verdicts[s] and not verdicts[s | bit]}
-    assert set(found.hurts) == expected
+    assert set(found.hurts) <= expected
+    for low, bit in expected:  # the smallest sets that are spoilt stand for all others
+        assert any(bit == other and within(small, low) for small, other in found.hurts)
+        assert (low, bit) in found.hurts or any((small, bit) in expected for small in subsets(low) if small != low)
 
 
 @given(st.one_of(nearly_monotone(), anything))
@@ -132,7 +135,7 @@ def test_walk_says_nothing_false_where_something_hurts(verdicts: list[bool | Non
     assert near <= oracle.asked
     for low in found.sufficient:
         for bit in bits(ALL & ~low):
-            assert verdicts[low | bit] or (low, bit) in found.hurts
+            assert verdicts[low | bit] or any(bit == other and within(s, low) for s, other in found.hurts)
 
 
 @given(st.one_of(nearly_monotone(), anything))
@@ -144,17 +147,15 @@ def test_what_walk_misses_it_has_not_looked_at(verdicts: list[bool | None]) -> N
 
     missed = smallest(verdicts) - set(found.sufficient) | largest(verdicts) - set(found.insufficient)
     assert not missed & oracle.asked
-    assume(missed)
-    assert not found.exact
+    assert not (missed and found.exact)
 
 
 @given(st.one_of(nearly_monotone(), anything))
 def test_an_answer_that_assumes_nothing_is_right(verdicts: list[bool | None]) -> None:
     found = walk(ALL, Table(verdicts))
-    assume(found.exact)
 
-    assert set(found.sufficient) == smallest(verdicts)
-    assert set(found.insufficient) == largest(verdicts)
+    right = (set(found.sufficient), set(found.insufficient)) == (smallest(verdicts), largest(verdicts))
+    assert right or not found.exact
 
 
 @given(undecided)
@@ -174,5 +175,5 @@ def test_undecided_sets_leave_the_answer_open(verdicts: list[bool | None]) -> No
 def test_exact_with_undecided_sets(verdicts: list[bool | None]) -> None:
     found = exact(ALL, Table(verdicts))
 
-    assert found.open == tuple(sorted((s for s, v in enumerate(verdicts) if v is None), key=lambda s: (s.bit_count(), s)))
+    assert set(found.open) == {s for s, verdict in enumerate(verdicts) if verdict is None}
     assert set(found.sufficient) == smallest(verdicts)
