@@ -48,6 +48,12 @@ class Sort:
     def __contains__(self, value: object) -> bool:
         return isinstance(value, int) and 0 <= value < len(self)
 
+    def __call__(self, number: int) -> int:
+        """The element with that number, from 0."""
+        if number not in self:
+            raise IndexError(f"{self.name} has no element number {number}")
+        return number
+
     def label(self, element: int) -> str:
         """How element number `element` is printed."""
         return self.labels[element] if element < len(self.labels) else f"{self.name.lower()}{element}"

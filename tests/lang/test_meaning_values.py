@@ -499,6 +499,62 @@ s.ok = any({0, p} == q for q in subsets(Page) if len(q) == 1)
 s.n = len([q for q in subsets(Page) if q <= {0, p}]) % 4
 """
 
+# --- constant tables, elements from numbers --------------------------------------------------------------
+
+CASES["table_by_number"] = """
+s.n = COST[k]
+s.ok = COST[s.best[r]] == 2 and COST[2] == 1 and (1, 2, 3)[k] == k + 1
+---
+COST = (2, 0, 1)
+"""
+CASES["table_by_element"] = """
+s.n = COST[p] + COST[r]
+s.ok = not s.ok
+---
+COST = (2, 0, 1)
+"""
+CASES["table_by_too_large_a_number"] = """
+s.n = COST[s.n] + 1
+---
+COST = (2, 0, 1)
+"""
+CASES["table_by_an_optional"] = """
+s.n = COST[s.last.n]
+s.last = Msg(n=k if k < 2 else None)
+---
+COST = (2, 0, 1)
+"""
+CASES["table_of_members"] = """
+s.last = Msg(kind=KINDS[r], n=NUMBERS[k], to=Req(ORDER[s.last.to]))
+---
+KINDS = (Kind.SAY, Kind.ASK)
+NUMBERS = (0, None, 1)
+ORDER = (1, 0)
+"""
+CASES["table_of_tables"] = """
+s.n = STEPS[s.n][int(r)]
+s.ok = STEPS[k][1] == 0 or LEVELS[1][k] == 3
+---
+STEPS = ((1, 2), (2, 0), (3, 0), (0, 0))
+LEVELS = ((1, 2), (3, 3, 1))
+"""
+CASES["table_in_a_quantifier"] = """
+s.n = max(COST[q] for q in Page if q != p)
+s.ok = any(COST[i] == s.n for i in range(2))
+---
+COST = (2, 0, 1)
+"""
+CASES["element_of_a_number"] = """
+s.held.add(Page((s.n + k) % 3))
+s.last = Msg(to=Req(s.n % 2))
+s.ok = Page(2) in s.held and Page(p) == p
+s.n = (s.n + 1) % 4
+"""
+CASES["element_of_no_number"] = """
+s.held = {Page(s.n)}
+s.n = (s.n + 1) % 4
+"""
+
 
 def text_of(name: str) -> str:
     """The model of a case, without header and footer."""

@@ -17,6 +17,7 @@ from kvproto.ir.types import ArrayT, BoolT, IntT, OptT, SetT, SortT, cardinality
 from kvproto.lang.frontend.bundles import is_record_class, kind_of
 from kvproto.lang.frontend.core import BOOL, INT
 from kvproto.lang.frontend.loops import Loops, Subsets
+from kvproto.lang.frontend.typing import sort_type
 from kvproto.lang.frontend.values import Alias, Bundle, Found, Operand, Static
 from kvproto.lang.native import require, subsets
 from kvproto.lang.sorts import Sort
@@ -39,6 +40,8 @@ class Calls(Loops):
         fn = target.value if isinstance(target, Static) else None
         if is_record_class(fn):
             return self.construct(fn, node)
+        if isinstance(fn, Sort):
+            return self._element_of(fn, node)
         builtin = self._builtins().get(fn) if _hashable(fn) else None
         if builtin is not None:
             self._plain_arguments(node)
@@ -118,6 +121,22 @@ class Calls(Loops):
                 "correct the call; docs/language.md lists the functions there are",
             )
         return node.args[0]
+
+    def _element_of(self, sort: Sort, node: ast.Call) -> Expr:
+        """`Page(n)`: the element with that number."""
+        self._plain_arguments(node)
+        arg = self._one(node)
+        found, kind = self.expr(arg), sort_type(sort)
+        inner = found.type.inner if isinstance(found.type, OptT) else found.type
+        if not isinstance(inner, IntT) and inner != kind:
+            self.fail(
+                "KV107",
+                arg,
+                f"{sort.name}(...) of a value of type {inner}",
+                "it gives the element with a number, counted from 0",
+                f"write {sort.name}(int({ast.unparse(arg)}))" if isinstance(inner, SortT) else "give it a number",
+            )
+        return self.index(found, kind, arg)
 
     def _fold(self, op: str, node: ast.Call) -> Found:
         arg = self._one(node)

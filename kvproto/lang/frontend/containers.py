@@ -12,8 +12,8 @@ from kvproto.ir.shapes import dimensions, shape_of
 from kvproto.ir.types import ArrayT, IntT, LeafT, OptT, RecordT, SetT, Type, values_of
 from kvproto.lang.frontend.bundles import kind_of
 from kvproto.lang.frontend.core import BOOL, INT
-from kvproto.lang.frontend.expressions import Expressions
 from kvproto.lang.frontend.meeting import parts_of
+from kvproto.lang.frontend.tables import Tables
 from kvproto.lang.frontend.values import Alias, Bundle, Found, Operand
 
 LARGE = ("set", "bag")
@@ -34,7 +34,7 @@ class Source:
     item: Callable[[Sequence[Local]], Found] | None = None
 
 
-class Containers(Expressions):
+class Containers(Tables):
     """Translates what queues, bags and large sets are asked."""
 
     # --- sets and bags --------------------------------------------------------------------------------

@@ -247,14 +247,21 @@ class Expressions(Comparisons):
                 return self.element(base, self.integer(node.slice), node)
             if isinstance(kind, ArrayT):
                 return self.item(base, self.index(self.expr(node.slice), kind.index, node.slice), node)
+        if isinstance(base, Static) and isinstance(base.value, tuple) and base.value:
+            return self.table_entry(base.value, self.expr(node.slice), node)
         what = str(kind_of(base)) if isinstance(base, Alias | Bundle) else "this"
+        listed = isinstance(base, Static) and isinstance(base.value, list | dict)
         self.fail(
             "KV121",
             node,
             f"{what} cannot be indexed",
-            "only arrays and queues have indices",
-            "declare it as Array(index, element)",
+            "only arrays, queues and tuples of constants have indices",
+            "a constant table is a tuple: TABLE = (1, 2, 4)" if listed else "declare it as Array(index, element)",
         )
+
+    @abstractmethod
+    def table_entry(self, table: tuple[Operand, ...], index: Expr, node: ast.Subscript) -> Operand:
+        """An entry of a constant tuple."""
 
     @abstractmethod
     def element(self, queue: Alias | Bundle, index: Expr, node: ast.AST) -> Found:
