@@ -10,12 +10,15 @@
 #include "c/data.h"
 #include "c/memory.h"
 #include "c/interpret.h"
+#include "c/hash.h"
+#include "c/table.h"
 #include "c/store.h"
 #include "c/symmetry.h"
 #include "c/por.h"
 #include "c/expand.h"
 #include "c/search.h"
 #include "c/parallel.h"
+#include "c/enter.h"
 #include "c/rounds.h"
 #include "c/tables.h"
 #include "c/graph.h"
@@ -51,8 +54,9 @@ EXPORT void kv_free(kv_engine *e)
     free_por(e);
     give(e, e->chunks, e->chunk_room * sizeof(chunk));
     if (e->table != e->region)
-        give(e, e->table, e->table_slots * e->slot_words * sizeof(uint64_t));
+        give(e, e->table, e->table_lines * LINE_BYTES);
     close_region(e);
+    free(e->strays);
     free(e->root_words);
     free(e->compiled);
     free_canon(e);
@@ -117,10 +121,11 @@ EXPORT int kv_start(kv_engine *e, const uint64_t *initial, uint64_t count)
         memcpy(s, initial + i * e->words, e->words * sizeof(uint64_t));
         if (e->canon != NULL)
             canonicalize(e, &e->own, s);
+        mark_present(e, s);
         if (!reserve(e, 1))
             return KV_MEMORY;
-        uint32_t tag = key_of(e, s, key, e->words, e->kind);
-        uint64_t state = add_state(e, s, key, tag, e->words, e->kind);
+        uint32_t tag = tag_of(e, s, key, e->words, e->kind);
+        uint64_t state = add_state(e, s, e->kind == PRINTS ? key : s, tag, e->words, e->kind, e->extra);
         if (state == NO_STATE)
             continue;
         link_state(e, state, NO_PARENT, 0);
@@ -212,11 +217,13 @@ EXPORT uint64_t kv_path(const kv_engine *e, uint64_t state, uint64_t *root, uint
 /* The packed words of a state.  Unless the store is numbered those of expanded states are made again from their path. */
 EXPORT int kv_state(kv_engine *e, uint64_t state, uint64_t *out)
 {
-    if (e->chunks[state >> e->chunk_bits].words != NULL) {
+    int status = KV_OK;
+    if (e->chunks[state >> e->chunk_bits].words != NULL)
         memcpy(out, state_words(e, state, e->words), e->words * sizeof(uint64_t));
-        return KV_OK;
-    }
-    return remake_state(e, state, out);
+    else
+        status = remake_state(e, state, out);
+    unmark_present(e, out);
+    return status;
 }
 
 /*
@@ -331,8 +338,8 @@ EXPORT int kv_load(kv_engine *e, uint64_t count, const uint32_t *parents, const 
             return KV_BROKEN;
         if (e->canon != NULL)
             canonicalize(e, &e->own, s);
-        uint32_t tag = key_of(e, s, key, e->words, e->kind);
-        uint64_t state = add_state(e, s, key, tag, e->words, e->kind);
+        uint32_t tag = tag_of(e, s, key, e->words, e->kind);
+        uint64_t state = add_state(e, s, e->kind == PRINTS ? key : s, tag, e->words, e->kind, e->extra);
         if (state == NO_STATE)
             return KV_BROKEN;
         link_state(e, state, parents[i], actions[i]);

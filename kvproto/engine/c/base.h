@@ -34,6 +34,11 @@
 #if defined(__GNUC__)
 #define INLINE static inline __attribute__((always_inline))
 #define PREFETCH(address) __builtin_prefetch(address)
+#if defined(__x86_64__) || defined(__i386__)
+#define PAUSE() __builtin_ia32_pause()
+#else
+#define PAUSE() ((void)0)
+#endif
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
 #else
@@ -43,10 +48,10 @@
 #define UNLIKELY(x) (x)
 #endif
 
-enum { BATCH = 16, EVENTS = 512, WINDOW_BITS = 8 };
-enum { FIRST_SLOTS = 1024, DOUBLING_SLOTS = 1 << 18, CHUNK_BYTES = 1 << 20, MAX_CHUNK_BITS = 16, FIRST_CHUNKS = 2 };
+enum { BATCH = 32, EVENTS = 1024, WINDOW_BITS = 8, FEW_SET_WORDS = 2 };
+enum { CHUNK_BYTES = 1 << 20, MAX_CHUNK_BITS = 16, FIRST_CHUNKS = 2 };
 enum { HOT = 64, WARM = 1, COLD = 4 }; /* costs of por.h, as in stubborn.py */
-enum { KEY_ROOM = 2, MAX_WORKERS = 64, RECENT = 1 << 13, RECENT_WORDS = 8 };
+enum { KEY_ROOM = 2, MAX_WORKERS = 64, RECENT_BITS = 13, RECENT_WORDS = 8 };
 
 #define NO_STATE UINT64_MAX
 #define NO_PARENT UINT32_MAX
@@ -55,7 +60,6 @@ enum { KEY_ROOM = 2, MAX_WORKERS = 64, RECENT = 1 << 13, RECENT_WORDS = 8 };
 #define NOBODY UINT32_MAX
 #define FAULTED 0x80000000u /* flag in event.action */
 #define SKIPPED 0x40000000u /* another one: the action is put off by the partial-order reduction */
-#define LATELY UINT32_MAX   /* event.like of a successor that was met a moment ago */
 
 /* What an exported function answers. */
 enum { KV_OK = 0, KV_MEMORY = 1, KV_BROKEN = 2 };

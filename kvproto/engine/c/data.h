@@ -26,7 +26,7 @@ typedef struct {
 /* `bits` bits of a state word, and the rows of candidate actions, words `low` to `high` of the action set. */
 typedef struct {
     uint32_t word, shift, bits, low, high;
-    uint64_t *rows;
+    uint64_t mask, *rows;
 } window;
 
 /* A condition on a few bits of the state, and the row of nodes of which one has to happen before it becomes true. */
@@ -70,8 +70,8 @@ typedef struct {
 typedef int (*compiled_block)(const uint64_t *from, uint64_t *out, uint32_t *fault);
 
 /*
- * A successor (tag = its hash) or a fault (tag = its number), in the order in which they were met.  `like` is
- * the state of the same hash that the table held while the batch was generated, plus 1, or 0.
+ * A successor (tag = its hash) or a fault (tag = its number), in the order in which they were met.  `like`: in a numbered
+ * store, the state of the same hash that the table held while the batch was generated, plus 1, or 0.
  */
 typedef struct {
     uint32_t tag, action, like;
@@ -114,10 +114,11 @@ typedef struct {
     int64_t *registers;
     uint64_t *candidates;
     uint64_t *canonical; /* scratch of the symmetry reduction */
-    uint64_t *successors, *keys;
+    uint64_t *successors, *keys; /* keys: for fingerprints only */
     uint64_t *recent; /* successors met a moment ago, see `seen_lately` */
     event *events;
-    uint32_t event_room;
+    uint32_t *pending; /* the events whose states may be new, in order */
+    uint32_t event_room, pending_count;
     source sources[BATCH];
 } worker;
 
@@ -125,8 +126,8 @@ typedef struct {
  * What a slot of the table holds.
  *  NUMBERED: 32 bits of hash and the number of a state, whose words are in the store.  Small, and the number of any state can
  *            be found; but most look-ups go on to the store.
- *  WHOLE:    the words of a state of one or two words, and nothing else to look at.  Words of expanded states are dropped.
- *  PRINTS:   127 bits of fingerprint instead: lossy.
+ *  WHOLE:    a state of one or two words, and nothing else to look at.  Words of expanded states are dropped.
+ *  PRINTS:   a fingerprint of 128 bits instead, which is kept like a state of two words: lossy.
  */
 typedef enum { NUMBERED, WHOLE, PRINTS } store_kind;
 
@@ -159,11 +160,11 @@ typedef struct kv_engine {
     uint64_t spilled;
     /* table */
     store_kind kind;
-    uint32_t slot_words;
-    uint64_t present[2];  /* a bit that no state has and every key in a slot, */
-    uint32_t claim_word; /* and the word it is in: never 0 in a slot that is taken */
+    uint32_t extra, quotient; /* of a table of pairs: bytes of an extra, and bits that the place tells (table.h) */
+    uint64_t present;         /* a bit that no leaf uses, set in all WHOLE states of one word; else 0 */
     uint64_t *table;
-    uint64_t table_slots, table_limit, seed;
+    uint64_t table_lines, table_limit, seed; /* limit: of states */
+    uint64_t *strays, stray_count, stray_room; /* pairs that found no slot */
     uint64_t *region; /* where the table lies once it is big, and how far it can grow there */
     void *region_block;
     uint64_t region_bytes, region_mapped;

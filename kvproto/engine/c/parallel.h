@@ -2,30 +2,41 @@
  * The search on several threads, with the same results as on one: the same numbers for the same states.
  *
  * A round takes the next few thousand states of a level through three steps, with all threads at the same step:
- *  1. Expand.  Threads take runs of states from a counter and write successors that the table does not know into buffers of
- *     their own.  The table is only read.
- *  2. Enter.  Each thread enters the successors whose hash falls into its part of the table, in order, so of equal
- *     successors the first one stays (in a numbered store under a provisional number).  Parts meet only where a probe runs
- *     past the end of one, hence compare-and-swap.
+ *  1. Expand.  Threads take runs of states from a counter.  Each thread writes its successors into buffers of its own, one for
+ *     each part of the table.  Of the table only a numbered one is read.
+ *  2. Enter (enter.h).  Each thread enters what was found for its part of the table, in order, so of equal successors the
+ *     first one stays.  No line is written by two threads.
  *  3. Settle.  What stayed is numbered in order; threads copy it into the store, link it and judge it.
  * What is "the first" of something (violation, fault, deadlock) is decided by the order of events, not by who was faster.
  */
 #if KV_POSIX && defined(__GNUC__)
 #define KV_THREADS 1
 
-enum { RUN = 64, ROUND = 1 << 14 };
+enum { RUN = 256, ROUND = 1 << 15, SPINS = 500 };
 
 enum { STEP_EXPAND, STEP_ENTER, STEP_SETTLE, STEP_LEAVE };
 
-/* A successor that the table did not know, by its place in its thread's buffers. */
+/* A successor that may be new.  `source` counts from the first state of the round; `slot`: 1 + where it stays, 0 if it does not. */
 typedef struct {
-    uint32_t source, tag, action, fresh; /* source: counted from the first state of the round */
+    uint32_t source, tag, action;
     uint64_t slot;
 } finding;
 
-/* A run of states and what came of it: findings `begin` to `end` of thread `owner`. */
+/* What one thread has found for one part of the table; `prints` only where fingerprints stand for states. */
 typedef struct {
-    uint32_t owner, begin, end, first; /* first: number of its first finding among those of the round */
+    finding *found;
+    uint64_t *words, *prints;
+    uint64_t count, room;
+} share;
+
+/* The findings of one run in one share, and how many of them are new. */
+typedef struct {
+    uint32_t begin, end, fresh;
+} slice;
+
+/* A run of states and what came of it: thread `owner` notes the parts of its findings, in order, from `begin` to `end`. */
+typedef struct {
+    uint32_t owner, begin, end, first; /* first: number of its first new state among those of the round */
 } run_of_states;
 
 /* The first of something: `moment` orders events of a round. */
@@ -34,15 +45,23 @@ typedef struct {
     int64_t action;
 } first_hit;
 
+/* A finding that waits for the end of the step, see enter.h. */
+typedef struct {
+    uint64_t run;
+    uint32_t number;
+} leftover;
+
 typedef struct {
     worker scratch;
-    finding *found;
-    uint64_t *words, *keys;
-    uint64_t found_count, found_room;
+    share *shares;  /* one for each part of the table */
+    uint8_t *parts; /* to which share each finding went */
+    uint64_t part_count, part_room;
+    const uint64_t **entered; /* in a numbered store: the words of what has a provisional number in this thread's part */
+    leftover *left;
+    uint64_t entered_count, left_count, enter_room;
     uint64_t transitions, violating, outside, inside, deadlock;
     uint64_t *fired, *violation, *witness;
     first_hit *faults;
-    uint64_t fresh; /* new states among its share of the findings */
     int broken, full;
     pthread_t thread;
     struct team *team;
@@ -55,51 +74,80 @@ typedef struct team {
     uint32_t count, started, room;
     pthread_mutex_t lock;
     pthread_cond_t turn;
-    uint32_t waiting;
+    uint32_t waiting, sleeping;
     uint64_t turns;
     /* the round */
-    uint64_t first, sources, runs, found;
+    uint64_t first, sources, runs;
     uint64_t next_run;
     run_of_states *table_of_runs;
-    int step; /* what the threads do when they wake */
+    slice *slices; /* of each run, one for each part */
+    int step;      /* what the threads do when they wake */
 } team;
 
-/* All threads wait here for each other. */
+/* All threads wait here for each other: for a moment awake, because the others are soon there, then asleep. */
 static void meet(team *t)
 {
-    pthread_mutex_lock(&t->lock);
-    uint64_t turn = t->turns;
-    if (++t->waiting == t->count) {
-        t->waiting = 0;
-        t->turns++;
-        pthread_cond_broadcast(&t->turn);
-    } else {
-        while (turn == t->turns)
-            pthread_cond_wait(&t->turn, &t->lock);
+    uint64_t turn = __atomic_load_n(&t->turns, __ATOMIC_ACQUIRE);
+    if (__atomic_add_fetch(&t->waiting, 1, __ATOMIC_ACQ_REL) == __atomic_load_n(&t->count, __ATOMIC_ACQUIRE)) {
+        __atomic_store_n(&t->waiting, 0, __ATOMIC_RELAXED);
+        pthread_mutex_lock(&t->lock);
+        __atomic_store_n(&t->turns, turn + 1, __ATOMIC_RELEASE);
+        if (t->sleeping != 0)
+            pthread_cond_broadcast(&t->turn);
+        pthread_mutex_unlock(&t->lock);
+        return;
     }
+    for (uint32_t i = 0; i < SPINS; i++) {
+        if (__atomic_load_n(&t->turns, __ATOMIC_ACQUIRE) != turn)
+            return;
+        PAUSE();
+    }
+    pthread_mutex_lock(&t->lock);
+    t->sleeping++;
+    while (turn == __atomic_load_n(&t->turns, __ATOMIC_ACQUIRE))
+        pthread_cond_wait(&t->turn, &t->lock);
+    t->sleeping--;
     pthread_mutex_unlock(&t->lock);
 }
 
 /* ---------------------------------------------------------------------------------------- 1. expand */
 
-/* Room for a batch more; buffers belong to the round, not to the memory limit of states. */
-static int member_room(const kv_engine *e, member *m, uint64_t more)
+/* Room for so many more findings; buffers belong to the round, not to the memory limit of states. */
+static int share_room(const kv_engine *e, share *to, uint64_t more)
 {
-    if (m->found_count + more <= m->found_room)
+    if (to->count + more <= to->room)
         return 1;
-    uint64_t room = 2 * (m->found_count + more);
-    finding *found = realloc(m->found, (size_t)room * sizeof *found);
+    uint64_t room = 2 * (to->count + more);
+    finding *found = realloc(to->found, (size_t)room * sizeof *found);
     if (found != NULL)
-        m->found = found;
-    uint64_t *words = realloc(m->words, (size_t)room * e->words * sizeof *words);
+        to->found = found;
+    uint64_t *words = realloc(to->words, (size_t)room * e->words * sizeof *words);
     if (words != NULL)
-        m->words = words;
-    uint64_t *keys = e->kind == NUMBERED ? NULL : realloc(m->keys, (size_t)room * KEY_ROOM * sizeof *keys);
-    if (keys != NULL)
-        m->keys = keys;
-    if (found == NULL || words == NULL || (e->kind != NUMBERED && keys == NULL))
+        to->words = words;
+    uint64_t *prints = e->kind != PRINTS ? NULL : realloc(to->prints, (size_t)room * KEY_ROOM * sizeof *prints);
+    if (prints != NULL)
+        to->prints = prints;
+    if (found == NULL || words == NULL || (e->kind == PRINTS && prints == NULL))
         return 0;
-    m->found_room = room;
+    to->room = room;
+    return 1;
+}
+
+/* Room for what a batch may find. */
+static int member_room(const team *t, member *m)
+{
+    uint64_t more = m->scratch.event_room;
+    for (uint32_t part = 0; part < t->count; part++)
+        if (!share_room(t->e, &m->shares[part], more))
+            return 0;
+    if (m->part_count + more <= m->part_room)
+        return 1;
+    uint64_t room = 2 * (m->part_count + more);
+    uint8_t *parts = realloc(m->parts, (size_t)room);
+    if (parts == NULL)
+        return 0;
+    m->parts = parts;
+    m->part_room = room;
     return 1;
 }
 
@@ -117,43 +165,44 @@ static uint64_t moment_of(uint64_t source, uint32_t action)
     return source << 32 | action;
 }
 
-/* Keeps successor k of a batch unless the table knows it. */
-INLINE void keep_successor(const kv_engine *e, member *m, uint64_t source, uint32_t k, uint32_t words, store_kind kind)
+/* Keeps pending successor k of a batch, with those for the same part of the table. */
+INLINE void keep_successor(const team *t, member *m, uint64_t source, uint32_t k, uint32_t words, store_kind kind)
 {
     const worker *w = &m->scratch;
     const event *next = &w->events[k];
-    const uint64_t *s = w->successors + (uint64_t)k * words, *key = w->keys + (uint64_t)k * KEY_ROOM;
-    m->transitions++;
-    m->fired[next->action]++;
-    if (next->like == LATELY)
+    if (kind == NUMBERED && same_as_like(t->e, w, k, words))
         return;
-    if (kind == NUMBERED) {
-        if (next->like != 0 && LIKELY(same_words(state_words(e, next->like - 1, words), s, words)))
-            return;
-    } else if (knows_key(e->table, e->table_slots, key, next->tag, kind == PRINTS ? 2 : words)) {
-        return;
-    }
-    m->found[m->found_count] = (finding){(uint32_t)source, next->tag, next->action, 0, 0};
-    memcpy(m->words + m->found_count * words, s, words * sizeof(uint64_t));
-    if (kind != NUMBERED)
-        memcpy(m->keys + m->found_count * KEY_ROOM, key, KEY_ROOM * sizeof(uint64_t));
-    m->found_count++;
+    uint32_t part = (uint32_t)(((uint64_t)next->tag * t->count) >> 32);
+    share *to = &m->shares[part];
+    uint64_t *s = to->words + to->count * words;
+    const uint64_t *from = w->successors + (uint64_t)k * words;
+    for (uint32_t i = 0; i < words; i++)
+        s[i] = from[i];
+    if (kind == PRINTS)
+        memcpy(to->prints + to->count * KEY_ROOM, key_at(w, k, words, kind), KEY_ROOM * sizeof(uint64_t));
+    to->found[to->count++] = (finding){(uint32_t)source, next->tag, next->action, 0};
+    m->parts[m->part_count++] = (uint8_t)part;
 }
 
-INLINE void keep_events(const kv_engine *e, member *m, uint64_t from, uint32_t count, uint32_t words, store_kind kind)
+INLINE void keep_events(const team *t, member *m, uint64_t from, uint32_t count, uint32_t words, store_kind kind)
 {
-    const worker *w = &m->scratch;
-    uint32_t k = 0;
+    worker *w = &m->scratch;
+    uint32_t k = 0, pending = 0;
+    w->pending[w->pending_count] = UINT32_MAX;
     for (uint32_t i = 0; i < count; i++) {
         const source *at = &w->sources[i];
-        uint64_t number = from + i, state = m->team->first + number;
+        uint64_t number = from + i, state = t->first + number;
         for (; k < at->end; k++) {
             const event *next = &w->events[k];
-            if (next->action & FAULTED)
-                note_fault(e, m, next->tag, moment_of(number, next->action & ~FAULTED), state, fault_action(next));
-            else
-                keep_successor(e, m, number, k, words, kind);
+            if (UNLIKELY(next->action & FAULTED)) {
+                note_fault(t->e, m, next->tag, moment_of(number, next->action & ~FAULTED), state, fault_action(next));
+                continue;
+            }
+            m->transitions++;
+            m->fired[next->action]++;
         }
+        for (; w->pending[pending] < at->end; pending++)
+            keep_successor(t, m, number, w->pending[pending], words, kind);
         if (at->deadlock && state < m->deadlock)
             m->deadlock = state;
         if (at->outside)
@@ -163,168 +212,45 @@ INLINE void keep_events(const kv_engine *e, member *m, uint64_t from, uint32_t c
     }
 }
 
+/* Expands one run of states; 0 if it cannot be done, and then the member says why. */
+INLINE int expand_run(team *t, member *m, uint64_t run, uint32_t words, store_kind kind)
+{
+    uint64_t from = run * RUN, end = from + RUN < t->sources ? from + RUN : t->sources;
+    while (from < end) {
+        if (!member_room(t, m)) {
+            m->full = 1;
+            return 0;
+        }
+        uint32_t count = generate(t->e, &m->scratch, t->first + from, end - from, words, kind);
+        if (count == NO_ACTION) {
+            m->broken = 1;
+            return 0;
+        }
+        if (kind == NUMBERED)
+            look_up_batch(t->e, &m->scratch, words, NUMBERED, 0);
+        keep_events(t, m, from, count, words, kind);
+        from += count;
+    }
+    return 1;
+}
+
 INLINE void expand_runs(team *t, member *m, uint32_t words, store_kind kind)
 {
-    const kv_engine *e = t->e;
-    for (;;) {
-        uint64_t run = __atomic_fetch_add(&t->next_run, 1, __ATOMIC_RELAXED);
-        if (run >= t->runs || m->broken || m->full)
-            return;
-        run_of_states *at = &t->table_of_runs[run];
-        at->owner = m->number;
-        at->begin = (uint32_t)m->found_count;
-        uint64_t from = run * RUN, end = from + RUN < t->sources ? from + RUN : t->sources;
-        while (from < end) {
-            if (!member_room(e, m, m->scratch.event_room)) {
-                m->full = 1;
-                return;
-            }
-            uint32_t count = generate(e, &m->scratch, t->first + from, end - from, words, kind);
-            if (count == NO_ACTION) {
-                m->broken = 1;
-                return;
-            }
-            keep_events(e, m, from, count, words, kind);
-            from += count;
-        }
-        at->end = (uint32_t)m->found_count;
-    }
-}
-
-/* ----------------------------------------------------------------------------------------- 2. enter */
-
-/* The words of finding number `g` of the round. */
-static const uint64_t *words_of_finding(const team *t, uint64_t g)
-{
-    uint64_t low = 0, high = t->runs;
-    while (high - low > 1) {
-        uint64_t middle = (low + high) / 2;
-        if (t->table_of_runs[middle].first <= g)
-            low = middle;
-        else
-            high = middle;
-    }
-    const run_of_states *run = &t->table_of_runs[low];
-    return t->members[run->owner].words + (run->begin + (g - run->first)) * t->e->words;
-}
-
-/* In a numbered store: enters a finding under a provisional number, unless an equal one is there. */
-static void enter_finding(team *t, finding *f, const uint64_t *s, uint64_t g)
-{
-    kv_engine *e = t->e;
-    uint64_t mine = (uint64_t)f->tag << 32 | (e->states + g + 1), at = home(f->tag, e->table_slots);
-    for (;; at = at + 1 == e->table_slots ? 0 : at + 1) {
-        uint64_t entry = __atomic_load_n(&e->table[at], __ATOMIC_RELAXED);
-        if (entry == 0 && __atomic_compare_exchange_n(&e->table[at], &entry, mine, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
-            f->fresh = 1;
-            f->slot = at;
-            return;
-        }
-        if ((uint32_t)(entry >> 32) != f->tag)
-            continue;
-        uint64_t number = (uint32_t)entry - 1;
-        const uint64_t *other =
-            number < e->states ? state_words(e, number, e->words) : words_of_finding(t, number - e->states);
-        if (same_words(other, s, e->words))
-            return;
-    }
-}
-
-/*
- * Else: enters the key of a finding, unless the table knows it.  Several threads may want the same empty slot, where the part of
- * one runs over into the part of the next; so a slot is claimed by its first word, and its second word is waited for.
- */
-static void enter_finding_key(team *t, finding *f, const uint64_t *key)
-{
-    kv_engine *e = t->e;
-    uint32_t width = e->slot_words;
-    uint64_t claim = width == 1 ? key[0] : key[e->claim_word], other = width == 1 ? 0 : key[1 - e->claim_word];
-    for (uint64_t at = home(f->tag, e->table_slots);; at = at + 1 == e->table_slots ? 0 : at + 1) {
-        uint64_t *slot = e->table + at * width, *first = slot + (width == 1 ? 0 : e->claim_word);
-        uint64_t seen = __atomic_load_n(first, __ATOMIC_ACQUIRE);
-        if (seen == 0 && __atomic_compare_exchange_n(first, &seen, claim, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-            if (width == 2)
-                __atomic_store_n(slot + 1 - e->claim_word, other, __ATOMIC_RELEASE);
-            f->fresh = 1;
-            return;
-        }
-        /* Equal keys have equal hashes and so the same thread: a slot that is half written is never equal. */
-        if (seen == claim && (width == 1 || __atomic_load_n(slot + 1 - e->claim_word, __ATOMIC_ACQUIRE) == other))
-            return;
-    }
-}
-
-static void enter_share(team *t, member *m)
-{
-    const kv_engine *e = t->e;
-    for (uint64_t run = 0; run < t->runs; run++) {
-        const run_of_states *at = &t->table_of_runs[run];
-        member *owner = &t->members[at->owner];
-        for (uint32_t k = at->begin; k < at->end; k++) {
-            finding *f = &owner->found[k];
-            if (((uint64_t)f->tag * t->count) >> 32 != m->number)
-                continue;
-            if (e->kind == NUMBERED)
-                enter_finding(t, f, owner->words + (uint64_t)k * e->words, at->first + (k - at->begin));
-            else
-                enter_finding_key(t, f, owner->keys + (uint64_t)k * KEY_ROOM);
-        }
-    }
-}
-
-/* ---------------------------------------------------------------------------------------- 3. settle */
-
-static void judge_finding(const kv_engine *e, member *m, uint64_t state, const uint64_t *s, uint64_t moment)
-{
-    int violates = 0;
-    uint32_t fault = 0;
-    for (uint32_t i = 0; i < e->claims; i++)
-        switch (run_block(e, &m->scratch, e->actions + i, s, NULL, &fault)) {
-        case IS_TRUE:
-            break;
-        case IS_FALSE:
-            violates = 1;
-            if (state < m->violation[i])
-                m->violation[i] = state;
-            break;
-        case IS_FAULT:
-            note_fault(e, m, fault, moment, state, -1);
-            break;
-        default:
-            m->broken = 1;
-        }
-    m->violating += (uint64_t)violates;
-    for (uint32_t k = 0; k < e->open_count; k++) {
-        uint32_t probe = e->open_probes[k];
-        if (m->witness[probe] == NO_STATE
-            && run_block(e, &m->scratch, e->actions + e->claims + probe, s, NULL, &fault) != IS_FALSE)
-            m->witness[probe] = state;
-    }
-}
-
-/* Which new states come before this run is known from the runs before it: `first` now counts new states. */
-static void settle_runs(team *t, member *m)
-{
-    kv_engine *e = t->e;
     for (;;) {
         uint64_t run = __atomic_fetch_add(&t->next_run, 1, __ATOMIC_RELAXED);
         if (run >= t->runs)
             return;
-        const run_of_states *at = &t->table_of_runs[run];
-        const member *owner = &t->members[at->owner];
-        uint64_t state = e->states + at->first;
-        for (uint32_t k = at->begin; k < at->end; k++) {
-            const finding *f = &owner->found[k];
-            if (!f->fresh)
-                continue;
-            const uint64_t *s = owner->words + (uint64_t)k * e->words;
-            if (e->kind == NUMBERED)
-                e->table[f->slot] = (uint64_t)f->tag << 32 | (state + 1);
-            put_words(e, state, s, e->words);
-            link_state(e, state, (uint32_t)(t->first + f->source), f->action);
-            judge_finding(e, m, state, s, moment_of(f->source, f->action));
-            state++;
-        }
+        run_of_states *at = &t->table_of_runs[run];
+        slice *slices = t->slices + run * t->count;
+        at->owner = m->number;
+        at->begin = (uint32_t)m->part_count;
+        for (uint32_t part = 0; part < t->count; part++)
+            slices[part] = (slice){(uint32_t)m->shares[part].count, 0, 0};
+        if (!expand_run(t, m, run, words, kind))
+            return;
+        at->end = (uint32_t)m->part_count;
+        for (uint32_t part = 0; part < t->count; part++)
+            slices[part].end = (uint32_t)m->shares[part].count;
     }
 }
 

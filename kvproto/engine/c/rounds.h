@@ -1,4 +1,4 @@
-/* Rounds of the search on several threads, and the threads themselves; what a round does is told in parallel.h. */
+/* Rounds of the search on several threads, and the threads themselves; what a round does is told in parallel.h and enter.h. */
 #if KV_THREADS
 
 static void do_step(team *t, member *m)
@@ -51,7 +51,9 @@ static void clear_round(team *t)
     const kv_engine *e = t->e;
     for (uint32_t i = 0; i < t->count; i++) {
         member *m = &t->members[i];
-        m->found_count = m->transitions = m->violating = m->outside = m->inside = 0;
+        for (uint32_t part = 0; part < t->count; part++)
+            m->shares[part].count = 0;
+        m->part_count = m->entered_count = m->left_count = m->transitions = m->violating = m->outside = m->inside = 0;
         m->deadlock = NO_STATE;
         m->broken = m->full = 0;
         memset(m->fired, 0, e->actions * sizeof(uint64_t));
@@ -98,21 +100,28 @@ static void merge_faults(kv_engine *e, const team *t)
     }
 }
 
-/* Numbers the runs' findings in order (all of them, or only new states); answers how many there are. */
-static uint64_t number_runs(team *t, int fresh_only)
+/* Numbers the new states of the runs in order; answers how many there are. */
+static uint64_t number_runs(team *t)
 {
     uint64_t total = 0;
     for (uint64_t run = 0; run < t->runs; run++) {
-        run_of_states *at = &t->table_of_runs[run];
-        const finding *found = t->members[at->owner].found;
-        at->first = (uint32_t)total;
-        if (fresh_only)
-            for (uint32_t k = at->begin; k < at->end; k++)
-                total += found[k].fresh;
-        else
-            total += at->end - at->begin;
+        t->table_of_runs[run].first = (uint32_t)total;
+        for (uint32_t part = 0; part < t->count; part++)
+            total += t->slices[run * t->count + part].fresh;
     }
     return total;
+}
+
+/* Room for all that was found, wherever it goes; 0 if there is none. */
+static int round_room(team *t)
+{
+    uint64_t found = 0;
+    for (uint32_t i = 0; i < t->count; i++) {
+        found += t->members[i].part_count;
+        if (!enter_room(t, &t->members[i]))
+            return 0;
+    }
+    return reserve(t->e, found);
 }
 
 static void close_probes(kv_engine *e)
@@ -143,14 +152,14 @@ static int play_round(team *t, uint64_t sources)
             e->broken = 1;
             return 1;
         }
-    uint64_t found = number_runs(t, 0);
-    if (!reserve(e, found)) {
+    if (!round_room(t)) {
         for (uint32_t i = 0; i < t->count; i++)
             forget_recent(e, &t->members[i].scratch);
         return 0;
     }
     together(t, STEP_ENTER);
-    uint64_t fresh = number_runs(t, 1);
+    enter_leftovers(t);
+    uint64_t fresh = number_runs(t);
     together(t, STEP_SETTLE);
     e->states += fresh;
     e->expanded += sources;
@@ -178,12 +187,18 @@ static void close_team(kv_engine *e)
     for (uint32_t i = 0; t->members != NULL && i < t->room; i++) {
         member *m = &t->members[i];
         free_worker(&m->scratch);
-        void *const blocks[] = {m->found, m->words, m->keys, m->fired, m->violation, m->witness, m->faults};
+        for (uint32_t part = 0; m->shares != NULL && part < t->room; part++) {
+            free(m->shares[part].found);
+            free(m->shares[part].words);
+            free(m->shares[part].prints);
+        }
+        void *const blocks[] = {m->shares, m->parts, (void *)m->entered, m->left, m->fired, m->violation, m->witness, m->faults};
         for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++)
             free(blocks[k]);
     }
     free(t->members);
     free(t->table_of_runs);
+    free(t->slices);
     pthread_mutex_destroy(&t->lock);
     pthread_cond_destroy(&t->turn);
     free(t);
@@ -195,12 +210,13 @@ static int fill_member(kv_engine *e, team *t, uint32_t number)
     member *m = &t->members[number];
     m->team = t;
     m->number = number;
+    m->shares = calloc(t->room, sizeof *m->shares);
     m->fired = calloc((size_t)e->actions + 1, sizeof(uint64_t));
     m->violation = calloc((size_t)e->claims + 1, sizeof(uint64_t));
     m->witness = calloc((size_t)e->probes + 1, sizeof(uint64_t));
     m->faults = calloc((size_t)e->faults + 1, sizeof(first_hit));
-    return m->fired != NULL && m->violation != NULL && m->witness != NULL && m->faults != NULL
-           && fill_worker(e, &m->scratch);
+    return m->shares != NULL && m->fired != NULL && m->violation != NULL && m->witness != NULL
+           && m->faults != NULL && fill_worker(e, &m->scratch);
 }
 
 /* Starts the threads; without them (no memory, no permission) the search goes on alone. */
@@ -214,9 +230,10 @@ static void open_team(kv_engine *e)
     t->count = t->room = e->workers;
     t->members = calloc(t->count, sizeof *t->members);
     t->table_of_runs = calloc(ROUND / RUN + 1, sizeof *t->table_of_runs);
+    t->slices = calloc((size_t)(ROUND / RUN + 1) * t->count, sizeof *t->slices);
     pthread_mutex_init(&t->lock, NULL);
     pthread_cond_init(&t->turn, NULL);
-    int good = t->members != NULL && t->table_of_runs != NULL;
+    int good = t->members != NULL && t->table_of_runs != NULL && t->slices != NULL;
     for (uint32_t i = 0; good && i < t->count; i++)
         good = fill_member(e, t, i);
     t->started = 1;
@@ -228,7 +245,7 @@ static void open_team(kv_engine *e)
     if (!good) {
         /* Those that run wait for the rest; let them go with a team of their size. */
         pthread_mutex_lock(&t->lock);
-        t->count = t->started;
+        __atomic_store_n(&t->count, t->started, __ATOMIC_RELEASE);
         pthread_mutex_unlock(&t->lock);
         close_team(e);
     }

@@ -53,31 +53,38 @@ static void judge(kv_engine *e, uint64_t state, const uint64_t *s)
     e->open_count = kept;
 }
 
-/* Takes one successor of the state under expansion into the store, if it is new. */
-INLINE void settle_successor(kv_engine *e, const worker *w, uint32_t k, uint32_t words, store_kind kind)
+/* Takes pending successor k of the state under expansion into the store, if it is new. */
+INLINE void settle_successor(kv_engine *e, const worker *w, uint32_t k, uint32_t words, store_kind kind, uint32_t extra)
 {
     const event *next = &w->events[k];
     const uint64_t *s = w->successors + (uint64_t)k * words;
-    e->transitions++;
-    e->fired[next->action]++;
-    if (next->like == LATELY)
+    if (kind == NUMBERED && same_as_like(e, w, k, words))
         return;
-    if (kind == NUMBERED && next->like != 0 && LIKELY(same_words(state_words(e, next->like - 1, words), s, words)))
-        return;
-    uint64_t state = add_state(e, s, w->keys + (uint64_t)k * KEY_ROOM, next->tag, words, kind);
+    uint64_t state = add_state(e, s, key_at(w, k, words, kind), next->tag, words, kind, extra);
     if (state == NO_STATE)
         return;
     link_state(e, state, (uint32_t)e->expanded, next->action);
     judge(e, state, s);
 }
 
-/* Takes the batch into the store, in order.  Stops before the first source for which there is no memory. */
-INLINE int settle(kv_engine *e, worker *w, uint32_t count, uint32_t words, store_kind kind)
+/* Takes the pending successors before number `end` into the store, from the one at place `at` on; answers the next place. */
+INLINE uint32_t settle_pending(kv_engine *e, const worker *w, uint32_t at, uint32_t end, int enough, uint32_t words,
+                               store_kind kind, uint32_t extra)
 {
-    uint32_t k = 0;
+    for (; w->pending[at] < end; at++)
+        if (!(UNLIKELY(enough) && (w->events[w->pending[at]].action & SKIPPED)))
+            settle_successor(e, w, w->pending[at], words, kind, extra);
+    return at;
+}
+
+/* Takes the batch into the store, in order.  Stops before the first source for which there is no memory. */
+INLINE int settle(kv_engine *e, worker *w, uint32_t count, uint32_t words, store_kind kind, uint32_t extra)
+{
+    uint32_t k = 0, at = 0;
+    w->pending[w->pending_count] = UINT32_MAX;
     for (uint32_t i = 0; i < count; i++) {
         const source *from = &w->sources[i];
-        if (!reserve(e, from->end - k)) {
+        if (!has_room(e, from->end - k) && !reserve(e, from->end - k)) {
             forget_recent(e, w);
             return KV_MEMORY;
         }
@@ -86,11 +93,15 @@ INLINE int settle(kv_engine *e, worker *w, uint32_t count, uint32_t words, store
             const event *next = &w->events[k];
             if (UNLIKELY(enough) && (next->action & SKIPPED))
                 continue;
-            if (next->action & FAULTED)
+            if (UNLIKELY(next->action & FAULTED)) {
+                at = settle_pending(e, w, at, k, enough, words, kind, extra);
                 hit_fault(e, next->tag, e->expanded, fault_action(next));
-            else
-                settle_successor(e, w, k, words, kind);
+                continue;
+            }
+            e->transitions++;
+            e->fired[next->action]++;
         }
+        at = settle_pending(e, w, at, from->end, enough, words, kind, extra);
         if (from->deadlock && e->deadlock == NO_STATE)
             e->deadlock = e->expanded;
         if (from->outside)
@@ -102,7 +113,7 @@ INLINE int settle(kv_engine *e, worker *w, uint32_t count, uint32_t words, store
     return KV_OK;
 }
 
-INLINE int advance(kv_engine *e, uint64_t wanted, uint32_t words, store_kind kind)
+INLINE int advance(kv_engine *e, uint64_t wanted, uint32_t words, store_kind kind, uint32_t extra)
 {
     while (wanted > 0 && !e->broken) {
         uint32_t count = generate(e, &e->own, e->expanded, wanted, words, kind);
@@ -110,7 +121,8 @@ INLINE int advance(kv_engine *e, uint64_t wanted, uint32_t words, store_kind kin
             e->broken = 1;
             break;
         }
-        int status = settle(e, &e->own, count, words, kind);
+        look_up_batch(e, &e->own, words, kind, extra);
+        int status = settle(e, &e->own, count, words, kind, extra);
         if (status != KV_OK)
             return status;
         wanted -= count;
@@ -123,19 +135,30 @@ INLINE int advance(kv_engine *e, uint64_t wanted, uint32_t words, store_kind kin
 static int advance_any(kv_engine *e, uint64_t wanted)
 {
     if (e->kind == PRINTS)
-        return advance(e, wanted, e->words, PRINTS);
+        return advance(e, wanted, e->words, PRINTS, 8);
     if (e->kind == WHOLE)
-        return e->words == 1 ? advance(e, wanted, 1, WHOLE) : advance(e, wanted, 2, WHOLE);
+        switch (e->extra) {
+        case 0:
+            return advance(e, wanted, 1, WHOLE, 0);
+        case 1:
+            return advance(e, wanted, 2, WHOLE, 1);
+        case 2:
+            return advance(e, wanted, 2, WHOLE, 2);
+        case 4:
+            return advance(e, wanted, 2, WHOLE, 4);
+        default:
+            return advance(e, wanted, 2, WHOLE, 8);
+        }
     switch (e->words) {
     case 1:
-        return advance(e, wanted, 1, NUMBERED);
+        return advance(e, wanted, 1, NUMBERED, 0);
     case 2:
-        return advance(e, wanted, 2, NUMBERED);
+        return advance(e, wanted, 2, NUMBERED, 0);
     case 3:
-        return advance(e, wanted, 3, NUMBERED);
+        return advance(e, wanted, 3, NUMBERED, 0);
     case 4:
-        return advance(e, wanted, 4, NUMBERED);
+        return advance(e, wanted, 4, NUMBERED, 0);
     default:
-        return advance(e, wanted, e->words, NUMBERED);
+        return advance(e, wanted, e->words, NUMBERED, 0);
     }
 }

@@ -1,73 +1,4 @@
-/*
- * The store: states by number, and the hash table that finds them.
- *
- * The position of a slot is 32 bits of hash scaled to the table size, so a bigger table has the same order and growing
- * streams through both.  Slots of the three kinds are described at `store_kind`.
- */
-
-INLINE uint32_t hash_state(const uint64_t *s, uint32_t words, uint64_t seed)
-{
-    uint64_t h = seed;
-    for (uint32_t w = 0; w < words; w++) {
-        h = (h ^ s[w]) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 32;
-    }
-    h *= 0xd6e8feb86659fd93u;
-    return (uint32_t)(h >> 32);
-}
-
-INLINE uint64_t mix(uint64_t h)
-{
-    h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9u;
-    h = (h ^ (h >> 27)) * 0x94d049bb133111ebu;
-    return h ^ (h >> 31);
-}
-
-/* Two lanes of 64 bits that see every word through different functions. */
-static void fingerprint(const uint64_t *s, uint32_t words, uint64_t seed, uint64_t *out)
-{
-    uint64_t a = seed, b = ~seed;
-    for (uint32_t w = 0; w < words; w++) {
-        a = mix(a ^ s[w]);
-        b = mix((b + s[w]) * 0x9e3779b97f4a7c15u + w);
-    }
-    out[0] = mix(a + (b << 1));
-    out[1] = mix(b ^ (a >> 1)) | 1;
-}
-
-/* The hash of a state; for WHOLE and PRINTS also what a slot holds for it, in `key`. */
-INLINE uint32_t key_of(const kv_engine *e, const uint64_t *s, uint64_t *key, uint32_t words, store_kind kind)
-{
-    if (kind == PRINTS) {
-        fingerprint(s, words, e->seed, key);
-        return (uint32_t)(key[0] >> 32);
-    }
-    if (kind == WHOLE)
-        for (uint32_t w = 0; w < words; w++)
-            key[w] = s[w] | e->present[w];
-    return hash_state(s, words, e->seed);
-}
-
-/* The hash of what is in a slot. */
-INLINE uint32_t slot_tag(const kv_engine *e, const uint64_t *slot)
-{
-    uint64_t s[2];
-    switch (e->kind) {
-    case NUMBERED:
-        return (uint32_t)(slot[0] >> 32);
-    case PRINTS:
-        return (uint32_t)(slot[0] >> 32);
-    default:
-        for (uint32_t w = 0; w < e->words; w++)
-            s[w] = slot[w] & ~e->present[w];
-        return hash_state(s, e->words, e->seed);
-    }
-}
-
-INLINE uint64_t home(uint32_t tag, uint64_t slots)
-{
-    return ((uint64_t)tag * slots) >> 32;
-}
+/* The store: states by number, and how they are found in the table. */
 
 INLINE uint64_t offset_of(const kv_engine *e, uint64_t state)
 {
@@ -78,19 +9,6 @@ INLINE uint64_t offset_of(const kv_engine *e, uint64_t state)
 INLINE uint64_t *state_words(const kv_engine *e, uint64_t state, uint32_t words)
 {
     return e->chunks[state >> e->chunk_bits].words + offset_of(e, state) * words;
-}
-
-INLINE int same_words(const uint64_t *x, const uint64_t *y, uint32_t words)
-{
-    uint64_t difference = 0;
-    for (uint32_t w = 0; w < words; w++)
-        difference |= x[w] ^ y[w];
-    return difference == 0;
-}
-
-INLINE int empty_slot(const uint64_t *slot, uint32_t slot_words)
-{
-    return slot_words == 1 ? slot[0] == 0 : (slot[0] | slot[1]) == 0;
 }
 
 static uint64_t action_bytes(const kv_engine *e)
@@ -218,97 +136,13 @@ static void free_expanded(kv_engine *e)
     }
 }
 
-/* ----------------------------------------------------------------------------------------------- table */
+/* ---------------------------------------------------------------------------------------------- states */
 
-/* Enters what a slot held into the table as it is now. */
-static void enter_again(kv_engine *e, const uint64_t *from)
+/* Whether that many more states are provided for; `reserve` is the slow way to make it so. */
+INLINE int has_room(const kv_engine *e, uint64_t more)
 {
-    uint32_t width = e->slot_words;
-    uint64_t at = home(slot_tag(e, from), e->table_slots);
-    while (!empty_slot(e->table + at * width, width))
-        at = at + 1 == e->table_slots ? 0 : at + 1;
-    for (uint32_t w = 0; w < width; w++)
-        e->table[at * width + w] = from[w];
-}
-
-/*
- * Spreads the table over more slots, in place.  From the last slot down, everything moves to where it now belongs, which lies
- * above all that has not moved yet.  What does not (it sits far from its home at the low end, or there is no room before the
- * end of the table and it belongs at its beginning, among what still has to move) waits in `aside`.
- */
-static int spread_table(kv_engine *e, uint64_t old_slots, uint64_t slots)
-{
-    uint32_t width = e->slot_words;
-    uint64_t count = 0, room = 1024, slot[KEY_ROOM];
-    uint64_t *aside = malloc((size_t)room * width * sizeof *aside);
-    if (aside == NULL)
-        return 0;
-    e->table_slots = slots;
-    for (uint64_t i = old_slots; i-- > 0;) {
-        uint64_t *from = e->table + i * width;
-        if (empty_slot(from, width))
-            continue;
-        for (uint32_t w = 0; w < width; w++) {
-            slot[w] = from[w];
-            from[w] = 0;
-        }
-        uint64_t at = home(slot_tag(e, slot), slots);
-        if (LIKELY(at > i)) {
-            while (at < slots && !empty_slot(e->table + at * width, width))
-                at++;
-            if (LIKELY(at < slots)) {
-                for (uint32_t w = 0; w < width; w++)
-                    e->table[at * width + w] = slot[w];
-                continue;
-            }
-        }
-        if (count == room) {
-            uint64_t *more = realloc(aside, (size_t)(room * 2) * width * sizeof *more);
-            if (more == NULL)
-                abort(); /* half of the table has moved: there is no way back */
-            aside = more;
-            room *= 2;
-        }
-        memcpy(aside + count++ * width, slot, width * sizeof *slot);
-    }
-    for (uint64_t k = 0; k < count; k++)
-        enter_again(e, aside + k * width);
-    free(aside);
-    return 1;
-}
-
-/* Moves the table to a bigger one.  Both are in hash order, so this is two streams, not random access. */
-static int move_table(kv_engine *e, uint64_t *bigger, uint64_t slots)
-{
-    uint64_t *old = e->table, old_slots = e->table_slots;
-    e->table = bigger;
-    e->table_slots = slots;
-    for (uint64_t i = 0; i < old_slots; i++)
-        if (!empty_slot(old + i * e->slot_words, e->slot_words))
-            enter_again(e, old + i * e->slot_words);
-    give(e, old, old_slots * e->slot_words * sizeof(uint64_t));
-    return 1;
-}
-
-/* A table of that many slots, with all that the present one holds; 0 when there is no memory. */
-static int grow_table(kv_engine *e, uint64_t slots)
-{
-    uint64_t bytes = slots * e->slot_words * sizeof(uint64_t), old_slots = e->table_slots;
-    uint64_t old_bytes = old_slots * e->slot_words * sizeof(uint64_t);
-    int done;
-    if (e->region_bytes >= bytes) {
-        done = within_limit(e, bytes - old_bytes) && spread_table(e, old_slots, slots);
-        e->held += done ? bytes - old_bytes : 0;
-    } else if (bytes >= HUGE_BYTES && e->region_bytes == 0 && within_limit(e, bytes) && open_region(e, bytes)) {
-        e->held += bytes;
-        done = move_table(e, e->region, slots);
-    } else {
-        uint64_t *bigger = take(e, slots, e->slot_words * sizeof(uint64_t));
-        done = bigger != NULL && move_table(e, bigger, slots);
-    }
-    if (done)
-        e->table_limit = slots - slots / 4;
-    return done;
+    uint64_t wanted = e->states + more;
+    return wanted < UINT32_MAX && wanted <= e->table_limit && wanted <= e->chunk_count << e->chunk_bits;
 }
 
 /* Room for that many more states, or 0. */
@@ -320,12 +154,7 @@ static int reserve(kv_engine *e, uint64_t more)
     while (e->chunk_count << e->chunk_bits < wanted)
         if (!add_chunk(e))
             return 0;
-    if (wanted <= e->table_limit)
-        return 1;
-    uint64_t slots = e->table_slots == 0 ? FIRST_SLOTS : e->table_slots;
-    while (slots - slots / 4 < wanted)
-        slots += slots < DOUBLING_SLOTS ? slots : slots / 2;
-    return grow_table(e, slots);
+    return reserve_slots(e, wanted);
 }
 
 INLINE void put_words(kv_engine *e, uint64_t state, const uint64_t *s, uint32_t words)
@@ -335,37 +164,16 @@ INLINE void put_words(kv_engine *e, uint64_t state, const uint64_t *s, uint32_t 
         to[w] = s[w];
 }
 
-/* Whether the table gets this key now (1) or knows it already (0). */
-INLINE int enter_key(uint64_t *table, uint64_t slots, const uint64_t *key, uint32_t tag, uint32_t width)
+/* In a numbered store the table is searched word by word. */
+INLINE uint64_t table_words(const kv_engine *e)
 {
-    for (uint64_t at = home(tag, slots);; at = at + 1 == slots ? 0 : at + 1) {
-        uint64_t *slot = table + at * width;
-        if (same_words(slot, key, width))
-            return 0;
-        if (empty_slot(slot, width)) {
-            for (uint32_t w = 0; w < width; w++)
-                slot[w] = key[w];
-            return 1;
-        }
-    }
+    return e->table_lines * LINE_WORDS;
 }
 
-/* Whether the table knows this key. */
-INLINE int knows_key(const uint64_t *table, uint64_t slots, const uint64_t *key, uint32_t tag, uint32_t width)
-{
-    for (uint64_t at = home(tag, slots);; at = at + 1 == slots ? 0 : at + 1) {
-        const uint64_t *slot = table + at * width;
-        if (same_words(slot, key, width))
-            return 1;
-        if (empty_slot(slot, width))
-            return 0;
-    }
-}
-
-/* In a numbered store: the same with the number that the state would get. */
+/* Enters a state under the number that it would get (1), unless it is known (0). */
 INLINE int enter_number(kv_engine *e, const uint64_t *s, uint32_t tag, uint64_t number, uint32_t words)
 {
-    for (uint64_t at = home(tag, e->table_slots);; at = at + 1 == e->table_slots ? 0 : at + 1) {
+    for (uint64_t at = home(tag, e->table_lines) * LINE_WORDS;; at = at + 1 == table_words(e) ? 0 : at + 1) {
         uint64_t entry = e->table[at];
         if (entry == 0) {
             e->table[at] = (uint64_t)tag << 32 | (number + 1);
@@ -378,10 +186,9 @@ INLINE int enter_number(kv_engine *e, const uint64_t *s, uint32_t tag, uint64_t 
 
 /* Adds a state unless it is known; room was reserved.  Answers its number if it is new, else NO_STATE. */
 INLINE uint64_t add_state(kv_engine *e, const uint64_t *s, const uint64_t *key, uint32_t tag, uint32_t words,
-                          store_kind kind)
+                          store_kind kind, uint32_t extra)
 {
-    int fresh = kind == NUMBERED ? enter_number(e, s, tag, e->states, words)
-                                 : enter_key(e->table, e->table_slots, key, tag, kind == PRINTS ? 2 : words);
+    int fresh = kind == NUMBERED ? enter_number(e, s, tag, e->states, words) : enter_key(e, key, tag, extra);
     if (!fresh)
         return NO_STATE;
     put_words(e, e->states, s, words);
@@ -391,8 +198,8 @@ INLINE uint64_t add_state(kv_engine *e, const uint64_t *s, const uint64_t *key, 
 /* In a numbered store: the stored state that `tag` probably stands for, plus 1, on its way into the cache; or 0. */
 INLINE uint32_t find_like(const kv_engine *e, uint32_t tag, uint32_t words)
 {
-    uint64_t at = home(tag, e->table_slots);
-    for (uint64_t entry; (entry = e->table[at]) != 0; at = at + 1 == e->table_slots ? 0 : at + 1)
+    uint64_t at = home(tag, e->table_lines) * LINE_WORDS;
+    for (uint64_t entry; (entry = e->table[at]) != 0; at = at + 1 == table_words(e) ? 0 : at + 1)
         if ((uint32_t)(entry >> 32) == tag) {
             PREFETCH(state_words(e, (uint32_t)entry - 1, words));
             return (uint32_t)entry;
@@ -403,8 +210,8 @@ INLINE uint32_t find_like(const kv_engine *e, uint32_t tag, uint32_t words)
 /* In a numbered store: the number of a state, or NO_STATE. */
 static uint64_t lookup(const kv_engine *e, const uint64_t *s, uint32_t tag)
 {
-    uint64_t at = home(tag, e->table_slots);
-    for (uint64_t entry; (entry = e->table[at]) != 0; at = at + 1 == e->table_slots ? 0 : at + 1)
+    uint64_t at = home(tag, e->table_lines) * LINE_WORDS;
+    for (uint64_t entry; (entry = e->table[at]) != 0; at = at + 1 == table_words(e) ? 0 : at + 1)
         if ((uint32_t)(entry >> 32) == tag && same_words(state_words(e, (uint32_t)entry - 1, e->words), s, e->words))
             return (uint32_t)entry - 1;
     return NO_STATE;

@@ -8,7 +8,9 @@ static uint64_t canonical_scratch(const kv_engine *e)
 /* Replaces the state by its representative. */
 static void canonicalize(const kv_engine *e, worker *w, uint64_t *s)
 {
+    unmark_present(e, s);
     canon_apply(e->canon, w->canonical, s, s);
+    mark_present(e, s);
 }
 
 static int fill_canon(kv_engine *e, const kv_spec *spec)

@@ -12,8 +12,13 @@ static int fill_window(kv_engine *e, const kv_spec *spec, uint32_t number)
             high = at >= high ? at + 1 : high;
         }
     }
-    *w = (window){spec->window_table[3 * number], spec->window_table[3 * number + 1],
-                  spec->window_table[3 * number + 2], low < high ? low : 0, high, NULL};
+    if (e->set_words <= FEW_SET_WORDS) {
+        low = 0;
+        high = FEW_SET_WORDS;
+    }
+    uint32_t bits = spec->window_table[3 * number + 2];
+    *w = (window){spec->window_table[3 * number], spec->window_table[3 * number + 1], bits, low < high ? low : 0, high,
+                  ((uint64_t)1 << bits) - 1, NULL};
     uint32_t width = w->high - w->low, values = 1u << w->bits;
     w->rows = take(e, (uint64_t)values * width, sizeof(uint64_t));
     if (w->rows == NULL)
@@ -34,7 +39,7 @@ static int fill_window(kv_engine *e, const kv_spec *spec, uint32_t number)
 
 static int fill_guards(kv_engine *e, const kv_spec *spec)
 {
-    e->all_actions = take(e, e->set_words, sizeof(uint64_t));
+    e->all_actions = take(e, e->set_words + FEW_SET_WORDS, sizeof(uint64_t));
     e->window_table = take(e, spec->windows, sizeof(window));
     if (e->all_actions == NULL || e->window_table == NULL)
         return 0;
@@ -47,34 +52,43 @@ static int fill_guards(kv_engine *e, const kv_spec *spec)
     return 1;
 }
 
-/*
- * How states are stored.  Whole states need a bit in the slot that tells them from nothing: one that no leaf uses.
- */
+/* A table of pairs: the smallest extra for second words of so many bits, and the quotient that makes them fit. */
+static void choose_extra(kv_engine *e, uint32_t bits)
+{
+    for (e->extra = 1;; e->extra *= 2) {
+        uint32_t room = 8 * e->extra - FAR_BITS;
+        e->quotient = bits > room ? bits - room : 0;
+        if (e->quotient <= MAX_QUOTIENT)
+            return;
+    }
+}
+
+/* How states are stored.  Whole states of one word need a bit that tells them from nothing: one that no leaf uses. */
 static void choose_store(kv_engine *e, const kv_spec *spec)
 {
+    uint64_t used = 0;
+    uint32_t bits = 0;
+    for (uint64_t i = 0; i < spec->leaves; i++) {
+        const leaf *x = &spec->leaf_table[i];
+        if (x->word + 1 != e->words)
+            continue;
+        used |= x->mask << x->shift;
+        while (bits < 64 && used >> bits != 0)
+            bits++;
+    }
     e->kind = NUMBERED;
-    e->slot_words = 1;
     if (spec->numbered)
         return;
-    if (e->words > KEY_ROOM) {
-        if (spec->fingerprints) {
-            e->kind = PRINTS;
-            e->slot_words = KEY_ROOM;
-            e->claim_word = 1; /* the fingerprint has its lowest bit set there */
-        }
-        return;
+    if (e->words == 2) {
+        e->kind = WHOLE;
+        choose_extra(e, bits);
+    } else if (e->words == 1 && used != UINT64_MAX) {
+        e->kind = WHOLE;
+        e->present = ~used & (used + 1);
+    } else if (e->words > 2 && spec->fingerprints) {
+        e->kind = PRINTS;
+        choose_extra(e, 64);
     }
-    uint64_t used[KEY_ROOM] = {0, 0};
-    for (uint64_t i = 0; i < spec->leaves; i++)
-        used[spec->leaf_table[i].word] |= spec->leaf_table[i].mask << spec->leaf_table[i].shift;
-    for (uint32_t w = 0; w < e->words; w++)
-        if (used[w] != UINT64_MAX) {
-            e->kind = WHOLE;
-            e->slot_words = e->words;
-            e->claim_word = w;
-            e->present[w] = ~used[w] & (used[w] + 1);
-            return;
-        }
 }
 
 static void fill_sizes(kv_engine *e, const kv_spec *spec)
@@ -143,7 +157,7 @@ static void free_tables(kv_engine *e)
     give(e, e->witness, e->probes * sizeof(uint64_t));
     give(e, e->open_probes, e->probes * sizeof(uint32_t));
     give(e, e->fault_table, e->faults * sizeof(fault_hit));
-    give(e, e->all_actions, e->set_words * sizeof(uint64_t));
+    give(e, e->all_actions, (e->set_words + FEW_SET_WORDS) * sizeof(uint64_t));
     give(e, e->window_table, e->windows * sizeof(window));
 }
 
@@ -216,14 +230,15 @@ static uint64_t edges_of(kv_engine *e, uint64_t state, uint32_t *actions, uint32
     worker *w = &e->own;
     source at;
     uint64_t count = 0;
-    uint32_t used = expand_state(e, w, state_words(e, state, e->words), &at, 0, e->words, NUMBERED);
+    uint32_t used = expand_state(e, w, state_words(e, state, e->words), &at, 0, e->words);
     if (used == NO_ACTION)
         e->broken = 1;
     else
         for (uint32_t k = 0; k < used; k++) {
             if (w->events[k].action & FAULTED)
                 continue;
-            uint64_t target = lookup(e, w->successors + (uint64_t)k * e->words, w->events[k].tag);
+            const uint64_t *s = w->successors + (uint64_t)k * e->words;
+            uint64_t target = lookup(e, s, hash_state(s, e->words, e->seed));
             if (target == NO_STATE)
                 continue;
             actions[count] = w->events[k].action;
