@@ -10,10 +10,11 @@ from enum import Enum
 from typing import Any, NoReturn, TypeVar
 
 from kvproto.diagnostics import KvError, did_you_mean
+from kvproto.lang.amounts import Computed
 from kvproto.lang.binding import Binding, Choice, Flag, Number, Parameter, use
 from kvproto.lang.model import InitMark, Model, Preset, Scope
 from kvproto.lang.native import Record, field_types
-from kvproto.lang.sorts import Array, Bag, Opt, Queue, Set, Sort
+from kvproto.lang.sorts import Array, Bag, Int, Opt, Queue, Set, Sort
 
 Named = TypeVar("Named", Preset, Scope)
 
@@ -54,10 +55,12 @@ def sorts_of(model: Model) -> dict[str, Sort]:
             case type() if issubclass(kind, Record):
                 for inner in _fields(kind).values():
                     visit(inner)
-            case _:
-                for bound in (getattr(kind, "lo", None), getattr(kind, "hi", None)):
-                    if isinstance(bound, Sort):
-                        visit(bound)
+            case Computed():
+                visit(kind.left)
+                visit(kind.right)
+            case Int():
+                visit(kind.lo)
+                visit(kind.hi)
 
     visit(model.state)
     for module in {fn.__module__: fn.__globals__ for fn, _ in model.marked(object)}.values():

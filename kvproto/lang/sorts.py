@@ -11,10 +11,11 @@ from enum import Enum
 from typing import Any
 
 from kvproto.diagnostics import KvError
+from kvproto.lang.amounts import Amount, Computed
 from kvproto.lang.binding import Number, Parameter, current
 
 
-class Sort:
+class Sort(Amount):
     """A finite set of interchangeable names: requests, pages, slots.
 
     Its size is a parameter of a scope (`Scope("small", Req=2)`); `size` is what holds where a scope is
@@ -72,11 +73,14 @@ class BoolType:
 Bool = BoolType()
 """True or False."""
 
-Bound = int | Sort | Parameter
+Bound = int | Sort | Parameter | Computed
 
 
 class Int:
-    """An integer from `lo` to `hi`, both included.  A sort as bound means its size, a parameter its value."""
+    """An integer from `lo` to `hi`, both included.  A sort as bound means its size, a parameter its value.
+
+    Bounds may be computed of these: `Int(0, 2 * Page + 1)`.
+    """
 
     def __init__(self, lo: Bound, hi: Bound) -> None:
         self.lo = lo
@@ -96,6 +100,8 @@ def _number(bound: Bound) -> int:
     if isinstance(bound, Number):
         binding = current()
         return int(bound.default if binding is None else binding.values.get(bound.name, bound.default))
+    if isinstance(bound, Computed):
+        return bound.number(_number)
     if isinstance(bound, int):
         return bound
     raise TypeError(f"an integer bound is a number, a sort or a number parameter, not {bound!r}")

@@ -129,7 +129,7 @@ def _size(size: Callable[[], int], what: str, fail: Fail) -> int:
     except TypeError as problem:
         raise fail(
             str(problem),
-            "how much it can hold is a number, a sort (its size) or a number parameter (its value)",
+            "how much it can hold is a number, a sort (its size), a number parameter (its value), or + - * // of these",
             "write a number from 1 on",
         ) from None
     if not 1 <= number <= MAX_INDEX:
@@ -147,8 +147,8 @@ def _int_type(kind: Int, fail: Fail) -> IntT:
     except TypeError as problem:
         raise fail(
             str(problem),
-            "bounds are numbers, sorts (their size) and number parameters (their value)",
-            "write Int(0, 3), Int(0, Page) or Int(0, Config.limit)",
+            "bounds are numbers, sorts (their size), number parameters (their value), and + - * // of these",
+            "write Int(0, 3), Int(0, 2 * Page) or Int(0, Config.limit)",
         ) from None
     if lo > hi or max(abs(lo), abs(hi)) > MAX_INT:
         raise fail(
