@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Literal, overload
 
+from kvproto.lang.amounts import Amount
+
 
 @dataclass(frozen=True, slots=True)
 class Binding:
@@ -78,7 +80,7 @@ class Flag(Parameter):
         self.kind = kind
 
 
-class Number(Parameter):
+class Number(Parameter, Amount):
     """An integer parameter from `least` to `most`."""
 
     def __init__(self, default: int, doc: str, cites: str, least: int, most: int) -> None:
