@@ -81,6 +81,26 @@ def give(s, a: A):
     if s.n > 2:
         s.n = 0
 """,
+    "tables and elements of numbers": """
+COST = (2, 0)
+STEPS = ((1, 2), (2, 0), (3, 1), (0, 0))
+
+class State(Record):
+    n: Int(0, 2 * B - 1)
+    who: B
+    seen: Set(B)
+
+@action(m)
+def step(s, b: B):
+    require(COST[b] <= s.n or s.who == b)
+    s.n = STEPS[s.n][int(b)]
+    s.who = B(s.n % 2)
+
+@action(m)
+def see(s):
+    s.seen.add(B(1 - COST[s.who] // 2))
+    s.n = COST[s.n // 2]
+""",
     "assertions that fail are no steps": """
 class State(Record):
     n: Int(0, 5)
