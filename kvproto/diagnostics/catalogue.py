@@ -329,8 +329,9 @@ _LANGUAGE: dict[str, Entry] = {
     ),
     "KV121": Entry(
         "not an array",
-        "Something is indexed that is no array, no queue and no tuple of constants with entries enough. Sets are\n"
-        "asked with `in`, numbers have no parts to pick. Declare the field as Array(index, element).",
+        "Something is indexed that is no array, no queue and no tuple of constants with enough entries.\n"
+        "Sets are asked with `in`, numbers have no parts to pick. Declare the field as\n"
+        "Array(index, element).",
     ),
     "KV122": Entry(
         "no fields here",
