@@ -6,6 +6,7 @@ import inspect
 
 import click
 
+from kvproto.cli import listed_runs
 from kvproto.cli.options import say
 from kvproto.lang.bind import choose, sorts_of
 from kvproto.lang.binding import Parameter
@@ -39,6 +40,8 @@ def lines(name: str, model: Model) -> list[str]:
     if model.terminal is not None or model.deadlock:
         claims.append(("no_deadlock", "some action can happen, unless everything is done"))
     found += _section("properties", claims)
+    found += _section("fairness", listed_runs.fairness(model))
+    found += _section("constraint", listed_runs.constraint(model))
     return found
 
 

@@ -42,6 +42,51 @@ def test_list_one(kv: Run, write: Write) -> None:
     assert "small  it stays small" in kv("list", "model.py").out
 
 
+FAIR = """@action(m, fair="weak")
+def back(s):
+    require(s.n == 3)
+    s.n = 0
+
+
+@action(m)
+def take(s, r: Req):
+    s.who = r
+
+
+def within(s):
+    {doc}
+    return s.n < 9
+
+
+"""
+
+
+def test_list_fairness(kv: Run, write: Write) -> None:
+    """Of single actions and of groups."""
+    write(FAIR.format(doc=""), fairness='[strong(take, per="r"), weak(inc, take)]')
+    out = kv("list", "model.py").out
+    _, _, section = out.partition("  fairness\n")
+
+    assert [line.split("  ")[2] for line in section.splitlines()] == ["weak(back)", "strong(take)", "weak(inc, take)"]
+    assert re.search(r"strong\(take\) .* again, for each r$", section, re.MULTILINE)
+    assert "constraint" not in out
+    write("")
+    assert "fairness" not in kv("list", "model.py").out
+
+
+@pytest.mark.parametrize(
+    ("doc", "said"),
+    [
+        ('"""Not too\n    large.\n\n    More."""', "within  Not too large."),
+        ("", "within  states outside of it are judged, but not left"),
+    ],
+)
+def test_list_a_constraint(kv: Run, write: Write, doc: str, said: str) -> None:
+    write(FAIR.format(doc=doc), constraint="within")
+
+    assert kv("list", "model.py").out.endswith(f"  constraint\n    {said}\n")
+
+
 def test_list_prints_nothing_before_all_is_found(kv: Run) -> None:
     done = kv("list", "sglang", "nothing")
 
