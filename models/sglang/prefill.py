@@ -1,124 +1,291 @@
-"""Prefill: admission, forward pass into source pages, posting of page writes, aborts."""
+"""The prefill scheduler: admission, bootstrap, forward passes, the in-flight queue, aborts."""
 
 from __future__ import annotations
 
 from kvproto.lang import action, require
 
-from .state import (
-    Client,
-    Decode,
-    PPage,
-    Prefill,
-    Report,
-    Req,
-    Slot,
-    abort_decode,
+from .config import cfg
+from .rooms import (
     answer,
-    cfg,
+    chunks,
+    clear,
+    drained,
+    enqueue,
+    failed_room,
     forget,
-    prefill,
-    sent_pages,
+    impatient,
+    in_chunk,
+    limit,
+    prefill_error,
+    quiet_engine,
+    release_source,
+    update_status,
 )
+from .state import Client, Decode, Pos, PPage, PRank, Prefill, PRow, Req, Room, prefill
 
 
-def pool_pages():
-    """Pages in the prefill pool, which is also the longest prompt that prefill accepts."""
-    return len(PPage) if cfg.larger_pool else cfg.prefill_pool
+def open_room(s, r):
+    """The request enters the bootstrap queue: its sender makes the room's entry."""
+    s.req[r].prefill = Prefill.BOOTSTRAP
+    for p in PRank:
+        update_status(s, s.sender[p][r], Room.BOOTSTRAPPING)
 
 
-def refuse(q):
-    """Prefill's error becomes the client's answer, and the router stops the decode leg."""
-    q.prefill = Prefill.REJECTED
-    q.cancel_prefill = False
-    answer(q, Client.REJECTED_400)
-    abort_decode(q)
-
-
-def free_source(s, r):
-    """Give the source pages of `r` back; writes under way still read them."""
-    for p in PPage:
-        if s.p_owner[p] == r:
-            s.p_owner[p] = None
-
-
-@action(prefill, cites="srt/managers/schedule_batch.py:Req.set_finish_with_abort")
+@action(
+    prefill,
+    cites=(
+        "srt/managers/scheduler.py:Scheduler.handle_generate_request",
+        "srt/managers/schedule_batch.py:Req.set_finish_with_abort",
+        "srt/disaggregation/prefill.py:PrefillBootstrapQueue.add",
+        "0.5.21+ srt/managers/scheduler.py:Scheduler.retire_unadmitted_request",
+        "srt/disaggregation/common/conn.py:CommonKVSender.__init__",
+    ),
+    fair="weak",
+)
 def admit(s, r: Req):
-    """Prefill admits request {r}; a prompt longer than its pool is rejected, or swapped for one token."""
+    """Prefill takes request {r} in; a prompt longer than its pool is refused, or swapped for one token."""
     q = s.req[r]
-    require(q.client != Client.IDLE and q.prefill == Prefill.IDLE)
-    if q.need <= pool_pages():
-        q.prefill = Prefill.BOOTSTRAP
+    require(q.client != Client.IDLE and q.prefill == Prefill.IDLE and not s.prefill_dead)
+    if q.need <= limit():
+        q.sent = q.need
+        open_room(s, r)
+    elif cfg.unequal_lengths:
+        q.sent = limit()
+        open_room(s, r)
     elif cfg.reject_at_admission:
-        refuse(q)
-        forget(q)
+        q.refused = True
+        if cfg.gateway:
+            answer(q, Client.REJECTED_400)
+        prefill_error(s, r)
     else:
-        q.placeholder = True
-        q.prefill = Prefill.BOOTSTRAP
+        q.stub = True
+        q.sent = 1
+        open_room(s, r)
 
 
-@action(prefill, cites="srt/disaggregation/prefill.py:process_batch_result_disagg_prefill")
-def forward(s, r: Req):
-    """Prefill computes its prompt of request {r} into source pages."""
+@action(
+    prefill,
+    cites=(
+        "srt/disaggregation/prefill.py:PrefillBootstrapQueue.pop_bootstrapped",
+        "srt/disaggregation/prefill.py:PrefillBootstrapQueue.finalize_bootstrap",
+    ),
+    fair="weak",
+)
+def finalize(s, r: Req):
+    """Every rank has decode's page numbers for request {r}: it gets a metadata row and waits for its forward pass."""
     q = s.req[r]
-    require(q.prefill == Prefill.BOOTSTRAP and q.decode != Decode.IDLE)
-    require(any(q.target[k] is not None for k in Slot))
-    require(sum(s.p_owner[p] is not None for p in PPage) + sent_pages(q) <= pool_pages())
-    q.prefill = Prefill.FORWARDED
-    for k in Slot:
-        if sum(q.source[j] is not None for j in Slot) < sent_pages(q):
-            page = next((p for p in PPage if s.p_owner[p] is None), None)
+    require(q.prefill == Prefill.BOOTSTRAP and not q.doomed)
+    require(all(s.sender[p][r].room == Room.WAITING for p in PRank))
+    require(any(s.p_row_owner[w] is None for w in PRow))
+    row = next((w for w in PRow if s.p_row_owner[w] is None), None)
+    s.p_row_owner[row] = r
+    q.p_row = row
+    q.prefill = Prefill.WAITING
+
+
+@action(
+    prefill,
+    cites="srt/disaggregation/common/conn.py:CommonKVSender._check_bootstrap_timeout",
+    fair="weak",
+)
+def bootstrap_timeout(s, r: Req):
+    """Decode's page numbers for request {r} have not come in time."""
+    q = s.req[r]
+    require(cfg.timeouts and q.prefill == Prefill.BOOTSTRAP and not q.doomed)
+    require(any(s.sender[p][r].room == Room.BOOTSTRAPPING for p in PRank))
+    require(impatient() or q.decode in (Decode.HELD, Decode.OVER))
+    for p in PRank:
+        if s.sender[p][r].room == Room.BOOTSTRAPPING:
+            update_status(s, s.sender[p][r], Room.FAILED)
+
+
+@action(
+    prefill,
+    cites="srt/disaggregation/prefill.py:SchedulerDisaggregationPrefillMixin.handle_bootstrap_failure",
+    fair="weak",
+)
+def bootstrap_failure(s, r: Req):
+    """Request {r} failed before its forward pass; prefill clears the room and answers its leg with an error."""
+    q = s.req[r]
+    require(q.prefill in (Prefill.BOOTSTRAP, Prefill.WAITING))
+    require(any(failed_room(q, s.sender[p][r]) for p in PRank))
+    clear(s, r)
+    release_source(s, r)
+    prefill_error(s, r)
+
+
+def fill(s, r, chunk):
+    """Allocate source pages for a chunk."""
+    q = s.req[r]
+    for k in Pos:
+        if in_chunk(q, chunk, k):
+            page = next((w for w in PPage if s.p_owner[w] is None), None)
             s.p_owner[page] = r
-            s.p_content[page] = r
             q.source[k] = page
-    if cfg.retire_after_forward and q.placeholder:
-        free_source(s, r)
-        refuse(q)
-        forget(q)
 
 
-@action(prefill, cites="srt/disaggregation/prefill.py:send_kv_chunk")
-def post(s, r: Req):
-    """Prefill posts one write for each source page of request {r}."""
+def compute(s, r, chunk):
+    """The forward pass writes the chunk's pages."""
     q = s.req[r]
-    require(q.prefill == Prefill.FORWARDED)
-    q.flying = {k for k in Slot if q.source[k] is not None}
-    q.prefill = Prefill.SENDING
+    for k in Pos:
+        if in_chunk(q, chunk, k) and q.source[k] is not None:
+            s.p_content[q.source[k]] = r
 
 
-@action(prefill, cites="srt/disaggregation/common/conn.py:conclude_transfer")
-def complete(s, r: Req):
-    """All writes of request {r} have landed: prefill reports success and frees the source pages."""
+def room_for(s, q, chunk):
+    """The prefill pool has the pages that the chunk needs."""
+    used = sum(s.p_owner[w] is not None for w in PPage)
+    return used + sum(in_chunk(q, chunk, k) for k in Pos) <= limit()
+
+
+@action(
+    prefill,
+    cites=(
+        "srt/disaggregation/prefill.py:SchedulerDisaggregationPrefillMixin.get_next_disagg_prefill_batch_to_run",
+        "srt/disaggregation/prefill.py:SchedulerDisaggregationPrefillMixin.process_prefill_chunk",
+    ),
+    fair="weak",
+)
+def forward_chunk(s, r: Req):
+    """Prefill computes the first chunk of request {r} and hands it to the transfer workers."""
     q = s.req[r]
-    require(q.prefill == Prefill.SENDING and not q.flying)
-    q.report = Report.SUCCESS
-    q.prefill = Prefill.DONE
-    q.cancel_prefill = False
-    free_source(s, r)
-    forget(q)
+    require(cfg.two_chunks and not cfg.early_send)
+    require(q.prefill == Prefill.WAITING and chunks(q) == 2 and not q.doomed and room_for(s, q, 0))
+    fill(s, r, 0)
+    compute(s, r, 0)
+    q.computed = True
+    enqueue(s, r)
+    q.prefill = Prefill.CHUNKED
 
 
-@action(prefill, cites="srt/disaggregation/prefill.py:handle_inflight_transfer_failure")
-def abort_on_prefill(s, r: Req):
-    """The abort of request {r} reaches prefill; writes that are posted cannot be recalled."""
+@action(
+    prefill,
+    cites="srt/disaggregation/prefill.py:SchedulerDisaggregationPrefillMixin.maybe_send_cached_prefix_chunk",
+    fair="weak",
+)
+def launch_chunk(s, r: Req):
+    """The first chunk of request {r} is handed to the transfer workers while the pass that fills its pages runs."""
     q = s.req[r]
-    require(q.cancel_prefill)
-    q.cancel_prefill = False
-    if q.prefill == Prefill.SENDING:
-        q.prefill = Prefill.DRAINING
-        if not cfg.deferred_source_release:
-            free_source(s, r)
+    require(cfg.two_chunks and cfg.early_send)
+    require(q.prefill == Prefill.WAITING and chunks(q) == 2 and not q.doomed and room_for(s, q, 0))
+    fill(s, r, 0)
+    enqueue(s, r)
+    q.prefill = Prefill.LAUNCHED
+
+
+@action(
+    prefill,
+    cites="srt/disaggregation/prefill.py:SchedulerDisaggregationPrefillMixin.event_loop_overlap_disagg_prefill",
+    fair="weak",
+)
+def compute_chunk(s, r: Req):
+    """The pass that fills the pages of the first chunk of request {r} is through."""
+    q = s.req[r]
+    require(cfg.two_chunks and cfg.early_send and q.prefill == Prefill.LAUNCHED)
+    compute(s, r, 0)
+    q.computed = True
+    q.prefill = Prefill.CHUNKED
+
+
+@action(
+    prefill,
+    cites="srt/disaggregation/prefill.py:SchedulerDisaggregationPrefillMixin.get_next_disagg_prefill_batch_to_run",
+    fair="weak",
+)
+def forward(s, r: Req):
+    """Prefill computes the last chunk of request {r} into source pages."""
+    q = s.req[r]
+    last = chunks(q) - 1
+    require((q.prefill == Prefill.WAITING and last == 0) or q.prefill == Prefill.CHUNKED)
+    require(not q.doomed and room_for(s, q, last))
+    fill(s, r, last)
+    compute(s, r, last)
+    q.computed = True
+    q.prefill = Prefill.FORWARD
+
+
+@action(
+    prefill,
+    cites=(
+        "srt/disaggregation/prefill.py:SchedulerDisaggregationPrefillMixin.process_batch_result_disagg_prefill",
+        "srt/disaggregation/prefill.py:SchedulerDisaggregationPrefillMixin.send_kv_chunk",
+        "0.5.20+ srt/disaggregation/prefill.py:SchedulerDisaggregationPrefillMixin._retire_aborted_prefill_result",
+    ),
+    fair="weak",
+)
+def process_result(s, r: Req):
+    """The result of the last pass of request {r}: its last chunk is handed over, or it is retired if it was aborted."""
+    q = s.req[r]
+    require(q.prefill == Prefill.FORWARD)
+    if cfg.retire_after_forward and (q.stub or q.doomed):
+        for p in PRank:
+            update_status(s, s.sender[p][r], Room.FAILED)
+        q.refused = q.stub
+        release_source(s, r)
+        prefill_error(s, r)
     else:
-        q.prefill = Prefill.ABORTED
-        free_source(s, r)
-        forget(q)
+        q.doomed = False
+        s.p_row_content[q.p_row] = r
+        enqueue(s, r)
+        q.prefill = Prefill.INFLIGHT
 
 
-@action(prefill, cites="srt/disaggregation/common/conn.py:conclude_transfer")
-def drain(s, r: Req):
-    """The last posted write of aborted request {r} has landed; the transfer worker reports."""
+@action(
+    prefill,
+    cites="srt/disaggregation/prefill.py:SchedulerDisaggregationPrefillMixin.process_disagg_prefill_inflight_queue",
+    fair="weak",
+)
+def inflight_success(s, r: Req):
+    """Every rank reports success for request {r}; prefill frees source pages and row."""
     q = s.req[r]
-    require(q.prefill == Prefill.DRAINING and not q.flying)
-    q.report = Report.FAILED if cfg.failed_is_terminal else Report.SUCCESS
-    q.prefill = Prefill.ABORTED
-    free_source(s, r)
-    forget(q)
+    require(q.prefill == Prefill.INFLIGHT and not q.doomed)
+    require(all(s.sender[p][r].room == Room.SUCCESS and drained(s.sender[p][r]) for p in PRank))
+    release_source(s, r)
+    clear(s, r)
+    q.prefill = Prefill.OVER
+    q.cancel_prefill = False
+    forget(s, r)
+
+
+@action(
+    prefill,
+    cites="srt/disaggregation/prefill.py:SchedulerDisaggregationPrefillMixin.handle_inflight_transfer_failure",
+    fair="weak",
+)
+def inflight_failure(s, r: Req):
+    """A rank reports a failure for request {r}; prefill frees source pages and row at once."""
+    q = s.req[r]
+    require(q.prefill == Prefill.INFLIGHT and any(failed_room(q, s.sender[p][r]) for p in PRank))
+    require(not cfg.source_hold or all(drained(s.sender[p][r]) and quiet_engine(s.sender[p][r]) for p in PRank))
+    clear(s, r)
+    release_source(s, r)
+    prefill_error(s, r)
+
+
+@action(
+    prefill,
+    cites=(
+        "srt/managers/scheduler.py:Scheduler.abort_request",
+        "srt/managers/scheduler.py:Scheduler.process_pending_chunked_abort",
+        "srt/disaggregation/common/conn.py:CommonKVSender.abort",
+    ),
+    fair="weak",
+)
+def abort_on_prefill(s, r: Req):
+    """The abort of request {r} reaches prefill; what that means depends on the queue it is in."""
+    q = s.req[r]
+    require(q.cancel_prefill and q.prefill not in (Prefill.IDLE, Prefill.LAUNCHED))
+    hold = cfg.source_hold and not all(
+        drained(s.sender[p][r]) and quiet_engine(s.sender[p][r]) and s.sender[p][r].queued == 0 for p in PRank
+    )
+    require(not (q.prefill == Prefill.CHUNKED and hold))
+    q.cancel_prefill = False
+    if q.prefill != Prefill.OVER:
+        if q.prefill != Prefill.FORWARD and (q.prefill != Prefill.WAITING or cfg.abort_waiting_sender):
+            for p in PRank:
+                update_status(s, s.sender[p][r], Room.FAILED)
+        if q.prefill in (Prefill.WAITING, Prefill.CHUNKED):
+            release_source(s, r)
+            prefill_error(s, r)
+        else:
+            q.doomed = True

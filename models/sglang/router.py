@@ -4,23 +4,27 @@ from __future__ import annotations
 
 from kvproto.lang import Bool, action, require
 
-from .state import Client, Decode, Req, Slot, abort_decode, abort_prefill, cfg, router
+from .config import cfg
+from .rooms import fault
+from .state import Client, Decode, Pos, Req, router
 
 
-@action(router, cites="mini_lb: the same body to both sides")
+@action(router, cites="note:mini_lb and model gateway send the same body to both sides", fair="weak")
 def submit(s, r: Req, long: Bool):
-    """A client sends request {r}; the router gives it to prefill and to decode."""
-    require(s.req[r].client == Client.IDLE)
-    s.req[r].need = len(Slot) if long else cfg.short_prompt
-    s.req[r].client = Client.WAITING
+    """A client sends request {r}; the router gives it to prefill and to decode, with a bootstrap room."""
+    q = s.req[r]
+    require(q.client == Client.IDLE)
+    q.need = len(Pos) if long else cfg.short_prompt
+    q.client = Client.WAITING
 
 
-@action(router, cites="srt/managers/scheduler.py:abort_request")
+@action(router, cites="srt/managers/scheduler.py:Scheduler.abort_request")
 def disconnect(s, r: Req):
     """The client of request {r} goes away; the router aborts both legs."""
     q = s.req[r]
     require(cfg.client_disconnects and q.client == Client.WAITING)
+    fault(s)
     q.client = Client.GONE
     if not (cfg.patient_balancer and q.decode in (Decode.TRANSFER, Decode.READY)):
-        abort_prefill(q)
-        abort_decode(q)
+        q.cancel_prefill = True
+        q.cancel_decode = True

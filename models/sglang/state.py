@@ -1,72 +1,27 @@
-"""What there is in the SGLang + Mooncake model: sorts, switches, request records, page pools.
-
-A thin model: one prefill node, one decode node, one transfer a request, pages as the unit of everything.
-Section numbers in comments refer to no document; `cites` on actions name the released code (`srt/...`).
-"""
+"""What there is in the model of SGLang + Mooncake: sorts, requests, rooms on both sides, page pools, metadata rows."""
 
 from __future__ import annotations
 
 from enum import Enum, auto
 
-from kvproto.lang import Array, Bool, Int, Machine, Opt, Params, Record, Set, Sort, flag, number
+from kvproto.lang import Array, Bool, Int, Machine, Opt, Record, Set, Sort
 
-Req = Sort("Req", labels="ABCDEFGH", doc="requests of clients; each is sent once")
-Slot = Sort("Slot", doc="page positions of a prompt; as many as the announced context has pages")
-PPage = Sort("PPage", doc="physical pages of the prefill pool (the larger one, if it is made larger)")
-DPage = Sort("DPage", doc="physical pages of the decode pool")
+from .config import Config
 
+Req = Sort("Req", labels="ABCDEFGH", doc="requests of clients; each has one bootstrap room")
+Pos = Sort("Pos", doc="page positions of a prompt; as many as the announced context has pages")
+PRank = Sort("PRank", doc="ranks of the prefill node, each with a transfer worker of its own")
+DRank = Sort("DRank", doc="ranks of the decode node, each with pages and metadata rows of its own")
+PPage = Sort("PPage", doc="pages of the prefill pool (the larger one, if it is made larger)")
+DPage = Sort("DPage", doc="pages of the decode pool")
+PRow = Sort("PRow", doc="metadata rows of prefill")
+DRow = Sort("DRow", doc="metadata rows of decode")
 
-class Config(Params):
-    """Sizes and switches.  Every switch is one mitigation or one change of a release."""
-
-    short_prompt: int = number(1, "pages of a short prompt; a long one has as many as the context", least=1)
-    prefill_pool: int = number(1, "pages in the prefill pool unless larger_pool is on", least=1)
-
-    client_disconnects: bool = flag(True, "clients may go away while they wait")
-    transfer_failures: bool = flag(True, "decode may give a transfer up: time-outs, lost nodes")
-
-    larger_pool: bool = flag(False, "the prefill pool holds any prompt that the context allows")
-    reject_at_admission: bool = flag(
-        False,
-        "a prompt that does not fit is refused before bootstrap, allocation or transfer",
-        cites="0.5.21 srt/disaggregation/utils.py:is_unadmitted_reject",
-    )
-    retire_after_forward: bool = flag(
-        False,
-        "a rejected request is retired after its forward pass, before anything is sent",
-        cites="0.5.20 srt/disaggregation/prefill.py:_retire_aborted_prefill_result",
-    )
-    failed_is_terminal: bool = flag(
-        False,
-        "a room that failed on prefill never reports success",
-        cites="0.5.20 srt/disaggregation/common/conn.py:conclude_transfer",
-    )
-    token_count_check: bool = flag(False, "decode compares what was sent with what it reserved")
-    deferred_release: bool = flag(
-        False,
-        "decode keeps the pages of a failed or aborted transfer until prefill has drained",
-        cites="0.5.21 SGLANG_DISAGGREGATION_DEFERRED_DECODE_KV_RELEASE",
-    )
-    release_timeout: bool = flag(
-        True,
-        "a deferred release ends after a time limit, drained or not",
-        cites="srt/disaggregation/decode.py:resolve_deferred_releases",
-    )
-    bounded_batch: bool = flag(False, "no posted write outlives the time limit of a deferred release")
-    prompt_abort: bool = flag(False, "an abort reaches prefill before the time limit of a deferred release")
-    deferred_source_release: bool = flag(False, "prefill keeps source pages until its writes have drained")
-    patient_balancer: bool = flag(False, "a client's disconnect does not abort a request in transfer")
-    checksum: bool = flag(
-        False,
-        "decode verifies the transferred KV once, before the first read",
-        cites="0.5.21 --disaggregation-enable-kv-checksum",
-    )
-    page_tags: bool = flag(False, "a tag that changes on reallocation is checked before every read")
-    carried_tags: bool = flag(False, "a tag written together with the page is checked at every read")
-    zero_on_release: bool = flag(False, "decode clears pages when it frees them")
-
-
-cfg = Config()
+router = Machine("router", "sends each request to both sides and gives the client its answer")
+prefill = Machine("prefill", "the prefill scheduler: computes prompts, hands chunks over, releases pages")
+worker = Machine("worker", "prefill's transfer workers and its bootstrap thread")
+network = Machine("network", "the transfer engine: lands posted writes in any order, never recalls one")
+decode = Machine("decode", "the decode scheduler and its thread: reserves, waits, reads, answers, releases")
 
 
 class Client(Enum):
@@ -84,107 +39,144 @@ class Prefill(Enum):
     """Where a request is on prefill."""
 
     IDLE = auto()
-    BOOTSTRAP = auto()
-    FORWARDED = auto()
-    SENDING = auto()
-    DRAINING = auto()  # aborted, its posted writes go on
-    DONE = auto()
-    REJECTED = auto()
-    ABORTED = auto()
+    BOOTSTRAP = auto()  # disagg_prefill_bootstrap_queue
+    WAITING = auto()  # waiting_queue; holds a metadata row
+    LAUNCHED = auto()  # its first chunk is handed over, the forward pass still runs
+    CHUNKED = auto()  # chunked_req: first chunk computed and handed over, the last one still to come
+    FORWARD = auto()  # the last forward pass has run, its result is not processed
+    INFLIGHT = auto()  # disagg_prefill_inflight_queue
+    OVER = auto()
 
 
 class Decode(Enum):
     """Where a request is on decode."""
 
     IDLE = auto()
-    TRANSFER = auto()
-    READY = auto()
+    PREALLOC = auto()  # disagg_decode_prealloc_queue
+    TRANSFER = auto()  # disagg_decode_transfer_queue
+    READY = auto()  # waiting_queue
     RUNNING = auto()
-    HELD = auto()  # given up, its pages kept by deferred release
-    DONE = auto()
-    ABORTED = auto()
+    HELD = auto()  # given up, its pages kept by a deferred release
+    OVER = auto()
 
 
-class Report(Enum):
-    """What prefill has told decode about a room."""
+class Room(Enum):
+    """`KVPoll` of one room in one rank's `request_status`; absent if there is no entry."""
+
+    ABSENT = auto()
+    BOOTSTRAPPING = auto()
+    WAITING = auto()  # WaitingForInput
+    FAILED = auto()
+    SUCCESS = auto()
+
+
+class Worker(Enum):
+    """Where a transfer worker is with the chunk of a room; anything but IDLE counts as outstanding."""
+
+    IDLE = auto()
+    DEQUEUED = auto()
+    CHECKED = auto()
+    CALLING = auto()  # batch_transfer_sync has not returned
+    AUX = auto()  # the KV of the last chunk is through; metadata row and report are next
+    DEAD = auto()
+
+
+class Abort(Enum):
+    """How far the bootstrap thread is with an abort."""
 
     NONE = auto()
+    MARKED = auto()
+    REGISTERED = auto()
+
+
+class Up(Enum):
+    """Messages from decode to prefill; of one room the metadata comes first."""
+
+    METADATA = auto()
+    ABORT = auto()
+
+
+class Down(Enum):
+    """Messages from prefill to decode."""
+
     SUCCESS = auto()
     FAILED = auto()
+    ACK = auto()
 
 
 class Request(Record):
-    """One request on both sides."""
+    """A request as both schedulers see it; all ranks of a side agree on these."""
 
     client: Client
-    need: Int(0, Slot)  # pages of the client's prompt, as router and decode know it
+    need: Int(0, Pos)  # pages of the client's prompt, as router and decode know it
+    sent: Int(0, Pos)  # pages of the prompt that prefill computes and sends
+    stub: Bool  # rejected: the prompt was swapped for one token, the verdict is not looked at
+    refused: Bool  # rejected, and the router was told
     prefill: Prefill
-    placeholder: Bool  # rejected: the prompt was swapped for one token, the verdict is not looked at
+    doomed: Bool  # aborted on prefill: what the sender reports from now on is a failure
     decode: Decode
-    report: Report
     cancel_prefill: Bool  # an abort is on its way to prefill
     cancel_decode: Bool  # an abort is on its way to decode
-    source: Array(Slot, Opt(PPage))  # pages the writes read; known to the writes after prefill freed them
-    target: Array(Slot, Opt(DPage))  # pages decode published; known to the writes after decode freed them
-    flying: Set(Slot)  # writes posted and not yet landed
+    retracted: Bool
+    source: Array(Pos, Opt(PPage))  # pages the writes read; known to the writes after prefill has freed them
+    p_row: Opt(PRow)
+    computed: Bool  # the forward pass has filled the first chunk's pages
     saw_blank: Bool  # decode has read a reserved page that nobody wrote since it was cleared
     saw_foreign: Bool  # decode has read a reserved page that another request wrote
 
 
+class Sender(Record):
+    """One room on one prefill rank: its entry, its chunks, what the transfer engine has for it."""
+
+    room: Room
+    infos: Set(DRank)  # transfer_infos: decode ranks whose metadata is here
+    queued: Int(0, 2)  # chunks in the transfer queue
+    chunk: Int(0, 2)  # chunks that the worker is through with
+    worker: Worker
+    posted: Int(0, Pos)  # with bounded batches: positions of this chunk posted so far
+    flying: Array(DRank, Set(Pos))  # posted writes of the running call
+    orphans: Array(DRank, Set(Pos))  # posted writes of calls that have returned
+    stale: Bool  # with bounded batches: some of these writes were posted before decode began to hold
+    poisoned: Bool
+    targets: Set(DRank)  # decode ranks that are owed an acknowledgement
+    abort: Abort
+    aborter: Opt(DRank)
+    up: Array(DRank, Set(Up))
+    down: Array(DRank, Set(Down))
+
+
+class Receiver(Record):
+    """One room on one decode rank: its entry, its answers, its pages."""
+
+    room: Room
+    successes: Set(PRank)
+    notified: Bool  # an abort has been sent
+    acks: Set(PRank)
+    holding: Bool  # this rank has not given its pages back
+    target: Array(Pos, Opt(DPage))  # published pages; known to the writes after decode has freed them
+    row: Opt(DRow)
+
+
 class State(Record):
-    """All requests and both page pools.  `content` is the last writer, and outlives ownership."""
+    """All rooms and pools.  `content` is the request that wrote last; it outlives ownership."""
 
     req: Array(Req, Request)
+    sender: Array(PRank, Array(Req, Sender))
+    receiver: Array(DRank, Array(Req, Receiver))
     p_owner: Array(PPage, Opt(Req))
     p_content: Array(PPage, Opt(Req))
-    d_owner: Array(DPage, Opt(Req))
-    d_content: Array(DPage, Opt(Req))
+    p_row_owner: Array(PRow, Opt(Req))
+    p_row_content: Array(PRow, Opt(Req))
+    d_owner: Array(DRank, Array(DPage, Opt(Req)))
+    d_content: Array(DRank, Array(PRank, Array(DPage, Opt(Req))))  # a page has a slice for each prefill rank
+    d_row_owner: Array(DRank, Array(DRow, Opt(Req)))
+    d_row_content: Array(DRank, Array(DRow, Opt(Req)))  # whose room number the row holds; None: zero
+    blacklist: Array(PRank, Set(DRank))  # failed_sessions
+    prefill_dead: Bool
+    faults: Int(0, Config.faults)
     stray: Bool  # a write has landed in a page that its request did not own
     overwrote: Bool  # ... and that another request owned
-
-
-router = Machine("router", "sends each request to both sides and gives the client its answer")
-prefill = Machine("prefill", "computes the prompt's KV and posts its pages")
-network = Machine("network", "the transfer engine: lands posted writes in any order, never recalls one")
-decode = Machine("decode", "reserves pages, waits for the transfer, reads, answers")
-
-
-def sent_pages(q):
-    """How many pages prefill transfers for a request: those of its own idea of the prompt."""
-    return 1 if q.placeholder else q.need
-
-
-def prefill_over(q):
-    """Prefill has nothing left to do, and to send, for this request."""
-    return q.prefill in (Prefill.DONE, Prefill.REJECTED, Prefill.ABORTED)
-
-
-def decode_over(q):
-    """Decode has nothing left to do for this request and holds none of its pages."""
-    return q.decode in (Decode.DONE, Decode.ABORTED)
-
-
-def answer(q, status):
-    """The client gets its answer, if it still waits for one."""
-    if q.client == Client.WAITING:
-        q.client = status
-
-
-def abort_prefill(q):
-    """Send prefill an abort, if it still works on the request."""
-    if q.prefill in (Prefill.IDLE, Prefill.BOOTSTRAP, Prefill.FORWARDED, Prefill.SENDING):
-        q.cancel_prefill = True
-
-
-def abort_decode(q):
-    """Send decode an abort, if it still works on the request."""
-    if q.decode in (Decode.IDLE, Decode.TRANSFER, Decode.READY, Decode.RUNNING):
-        q.cancel_decode = True
-
-
-def forget(q):
-    """Once both sides are through and nothing is in flight, nobody remembers the page numbers."""
-    if prefill_over(q) and decode_over(q) and not q.flying:
-        for k in Slot:
-            q.source[k] = None
-            q.target[k] = None
+    wrong_source: Bool  # a landing write has read a source page that held something else
+    revived: Bool  # a failed room has become anything else
+    mixed_lives: Bool  # a room has begun a second life while something of the first was on its way
+    shared_unwritten: Bool  # a page went into the prefix tree that its request had not written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvproto.lang import invariant
 
-from ..models.sglang.state import Client, Prefill, Req
+from ...models.outline.state import Client, Prefill, Req
 
 
 @invariant("a request that prefill rejected is never answered with success")

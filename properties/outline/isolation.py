@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvproto.lang import invariant
 
-from ..models.sglang.state import Req
+from ...models.outline.state import Req
 
 
 @invariant("no page is read before its own request has written it")

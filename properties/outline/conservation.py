@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvproto.lang import invariant
 
-from ..models.sglang.state import Decode, DPage, PPage, Prefill, Req, Slot
+from ...models.outline.state import Decode, DPage, PPage, Prefill, Req, Slot
 
 
 def holds_pages(q):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kvproto.lang import invariant
 
-from ..models.sglang.state import Req, Slot
+from ...models.outline.state import Req, Slot
 
 
 @invariant("no write lands in a page that its request does not own")
