@@ -282,11 +282,32 @@ EXPORT void kv_save_meta(const kv_engine *e, uint64_t *out)
     memcpy(out + e->claims + e->actions + e->probes, e->fault_table, e->faults * sizeof(fault_hit));
 }
 
+/* Whether numbers that `kv_save_meta` may have written name nothing but states and actions that are there. */
+static int fits_states(const kv_engine *e, const uint64_t *in)
+{
+    uint64_t expanded = in[1], begin = in[4], end = in[5];
+    if (in[0] != e->states || begin > expanded || expanded > end || end > e->states || in[10] != e->roots
+        || (in[11] == PRINTS) != (e->kind == PRINTS) || (in[9] != NO_STATE && in[9] >= e->states))
+        return 0;
+    const uint64_t *violation = in + 12, *witness = violation + e->claims + e->actions, *faults = witness + e->probes;
+    for (uint32_t i = 0; i < e->claims; i++)
+        if (violation[i] != NO_STATE && violation[i] >= e->states)
+            return 0;
+    for (uint32_t i = 0; i < e->probes; i++)
+        if (witness[i] != NO_STATE && witness[i] >= e->states)
+            return 0;
+    for (uint32_t i = 0; i < e->faults; i++) {
+        uint64_t state = faults[2 * i], action = faults[2 * i + 1] + 1; /* 0 for a claim */
+        if (state != NO_STATE && (state >= e->states || action > e->actions))
+            return 0;
+    }
+    return 1;
+}
+
 /* The reverse, after kv_load has brought the states back; KV_BROKEN if it does not fit them. */
 EXPORT int kv_load_meta(kv_engine *e, const uint64_t *in)
 {
-    if (in[0] != e->states || in[1] > e->states || in[10] != e->roots
-        || (in[11] == PRINTS) != (e->kind == PRINTS))
+    if (!fits_states(e, in))
         return KV_BROKEN;
     e->expanded = in[1];
     e->transitions = in[2];

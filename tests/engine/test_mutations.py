@@ -30,12 +30,19 @@ BROKEN_C = {
     "a set difference": ("c/interpret.h", "BINARY(BANDN, UA & ~UB)", "BINARY(BANDN, UA & UB)"),
     "a masked test": ("c/interpret.h", "NEXT(MATCHES(ip->i.a) ? 2 : IMM)", "NEXT(MATCHES(ip->i.a) ? IMM : 2)"),
     "a store": ("c/interpret.h", "(words[word] & ~(mask << shift))", "words[word]"),
-    "a guard": ("c/expand.h", "set[i] &= *row++;", "set[i] |= *row++;"),
-    "an action left out": ("c/expand.h", "left &= left - 1) {", "left &= left - 1) {\nif (left == 2) continue;"),
+    "a guard": ("c/expand.h", "first &= row[0];", "first |= row[0];"),
+    "an action left out": ("c/expand.h", "set &= set - 1) {", "set &= set - 1) {\nif (set == 2) continue;"),
+    "a comparison of pairs": (
+        "c/table.h",
+        "known |= (line[i] == pair[0]) & (x == (rest | far));",
+        "known |= x == (rest | far);",
+    ),
+    "a comparison of words": ("c/table.h", "known |= line[i] == word;", "known |= line[i] >= word;"),
+    "what was seen lately": ("c/expand.h", "key[0]++;", "break;"),
     "a link": ("c/search.h", "link_state(e, state, (uint32_t)e->expanded,", "link_state(e, state, 0,"),
     "a violation": ("c/search.h", "if (e->violation[i] == NO_STATE)", "if (1)"),
     "a deadlock": ("c/search.h", "if (from->deadlock && e->deadlock == NO_STATE)", "if (0)"),
-    "a comparison of states": ("c/store.h", "difference |= x[w] ^ y[w];", "difference = x[w] ^ y[w];"),
+    "a comparison of states": ("c/hash.h", "difference |= x[w] ^ y[w];", "difference = x[w] ^ y[w];"),
 }
 """File of the engine, what stands there, and what is put in its place."""
 

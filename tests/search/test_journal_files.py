@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import time
+from array import array
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,24 @@ def test_records_that_are_not_of_this_search(counting: System, tmp_path: Path) -
     head = HEAD.unpack_from(data, second)[:5]
     forged = data[:second] + HEAD.pack(*head, checkpoint._check(head, [body])) + body
     assert "does not follow from its parent" in str(outcome(counting, path, forged))
+
+
+@pytest.mark.parametrize(
+    ("field", "number"),
+    [(0, 1 << 40), (1, 1 << 40), (4, 1 << 40), (5, 0), (5, 1 << 40), (9, 1 << 40), (10, 0), (12, 1 << 40)],
+)
+def test_counters_that_name_what_is_not_there(counting: System, tmp_path: Path, field: int, number: int) -> None:
+    """The engine would follow them out of its arrays: states, expanded, level, deadlock, roots, a violation."""
+    path = tmp_path / "journal"
+    data = journal(counting, path, 4, 8)
+    last, end = records(data)[-2:]
+    head = HEAD.unpack_from(data, last)[:5]
+    meta = array("Q", data[end - 8 * head[4] : end])
+    meta[field] = number
+    body = data[last + HEAD.size : end - 8 * head[4]] + meta.tobytes()
+    forged = data[:last] + HEAD.pack(*head, checkpoint._check(head, [body])) + body
+
+    assert "the counters do not fit the states" in str(outcome(counting, path, forged))
 
 
 @pytest.mark.parametrize("count", [1 << 20, 1 << 40, (1 << 64) - 1])
