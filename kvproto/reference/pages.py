@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kvproto.reference.array import Arrays, Tensor
 from kvproto.reference.attention import DIM, HEADS
 from kvproto.reference.prompts import PAGE_SIZE
-from kvproto.reference.protocol import Refused
+from kvproto.reference.refusal import Refused
 
 
 @dataclass(frozen=True, slots=True)

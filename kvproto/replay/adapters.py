@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from kvproto.diagnostics import KvError
+from kvproto.replay.outline import OutlineRun
 from kvproto.replay.result import CanaryFound, ClientView, PageTexts
-from kvproto.replay.sglang import SglangRun
 from kvproto.trace.trace import State, Step
 
 
@@ -36,7 +36,7 @@ class Run(Protocol):
         """Every client's text that was read for somebody else."""
 
 
-ADAPTERS: dict[str, Callable[[Mapping[str, bool | int | str], Any], Run]] = {"sglang": SglangRun.start}
+ADAPTERS: dict[str, Callable[[Mapping[str, bool | int | str], Any], Run]] = {"outline": OutlineRun.start}
 """Model name -> how a run starts, from the parameters of a trace and the array namespace."""
 
 

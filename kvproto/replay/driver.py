@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kvproto.diagnostics import did_you_mean
-from kvproto.reference import Refused
+from kvproto.reference.refusal import Refused
 from kvproto.replay import adapters
 from kvproto.replay.misfit import misfit, shown
 from kvproto.replay.result import Blocked, Divergence, PageTexts, ReplayResult

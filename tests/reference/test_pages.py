@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from kvproto.reference.array import namespace
 from kvproto.reference.attention import BLANK, attend, encode
 from kvproto.reference.pages import Image, Pool
-from kvproto.reference.protocol import Refused
+from kvproto.reference.refusal import Refused
 
 ARRAYS = namespace("numpy")
 

@@ -7,15 +7,15 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from replay_walks import Walk, incident, late_write, parameters
+from outline_walks import Walk, incident, late_write, parameters
 
 from kvproto.diagnostics import KvError
 from kvproto.reference.attention import attend
-from kvproto.reference.decode import Decode
+from kvproto.reference.outline.decode import Decode
+from kvproto.reference.outline.prefill import Prefill
+from kvproto.reference.outline.transport import Transport, Write
 from kvproto.reference.pages import Image, Pool
-from kvproto.reference.prefill import Prefill
-from kvproto.reference.protocol import Refused
-from kvproto.reference.transport import Transport, Write
+from kvproto.reference.refusal import Refused
 from kvproto.replay import CanaryFound, Divergence, replay
 from kvproto.trace.trace import Step, Trace
 

@@ -1,4 +1,4 @@
-"""What the parts of a cluster share: refusal, status, queues, and the links between them."""
+"""What the parts of a cluster share: status, queues, and the links between them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from kvproto.reference import prompts
+from kvproto.reference.refusal import Refused
 
 if TYPE_CHECKING:
-    from kvproto.reference.decode import Decode
-    from kvproto.reference.prefill import Prefill
-    from kvproto.reference.router import Router
-    from kvproto.reference.transport import Transport
-
-
-class Refused(Exception):
-    """An event cannot happen now; the text says why.  Nothing has been changed."""
+    from kvproto.reference.outline.decode import Decode
+    from kvproto.reference.outline.prefill import Prefill
+    from kvproto.reference.outline.router import Router
+    from kvproto.reference.outline.transport import Transport
 
 
 class Status(Enum):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from kvproto.reference import attention, prompts
-from kvproto.reference.mitigations import Switches
+from kvproto.reference.outline.mitigations import Switches
+from kvproto.reference.outline.protocol import Links, Queues, Status
 from kvproto.reference.pages import Pool
-from kvproto.reference.protocol import Links, Queues, Refused, Status
+from kvproto.reference.refusal import Refused
 
 PREALLOC, TRANSFER, WAITING = "prealloc", "transfer", "waiting"
 RUNNING, DEFERRED = "running", "deferred release"

@@ -13,10 +13,11 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from replay_walks import ACTIONS, SCOPES, SWITCHES, Walk, incident, late_write, misplaced, random_parameters
+from outline_walks import ACTIONS, SCOPES, SWITCHES, Walk, incident, late_write, misplaced, random_parameters
 
-from kvproto.reference import Refused, Switches
-from kvproto.replay import replay, sglang
+from kvproto.reference.outline import Switches
+from kvproto.reference.refusal import Refused
+from kvproto.replay import outline, replay
 from kvproto.trace.trace import Trace
 
 WALKS = 200
@@ -83,8 +84,8 @@ def test_the_implementation_has_the_actions_and_switches_of_the_model() -> None:
     """No action and no switch of the model is missing in the driver's tables, and none is there in vain."""
     defaults = {name: getattr(Switches(), name) for name in SWITCHES}
 
-    assert set(ACTIONS) == set(sglang.ACTIONS)
-    assert set(SWITCHES) == set(sglang.SWITCHES)
+    assert set(ACTIONS) == set(outline.ACTIONS)
+    assert set(SWITCHES) == set(outline.SWITCHES)
     assert {**dict.fromkeys(SWITCHES, False), "release_timeout": True} == defaults
     assert set(SCOPES) == {"small", "medium", "incident"}
 
@@ -119,7 +120,7 @@ def test_the_implementation_refuses_what_the_model_forbids(seed: int) -> None:
     # The guards of a deferred release are many, and random switches alone seldom come to them.
     deferred = {"deferred_release": True, "release_timeout": True} if seed % 2 else {}
     walk = Walk(random_parameters(rng) | {"checksum": False} | deferred)
-    run = sglang.SglangRun.start(walk.values, "numpy")
+    run = outline.OutlineRun.start(walk.values, "numpy")
     for _ in range(25):
         possible = []
         for call in walk.shuffled(rng):
@@ -137,7 +138,7 @@ def test_the_implementation_refuses_what_the_model_forbids(seed: int) -> None:
 
 def flipped(trace: Trace, name: str) -> bool:
     """Whether the implementation ends elsewhere when one switch is the other way round than in the model."""
-    run = sglang.SglangRun.start({**trace.parameters, name: not trace.parameters[name]}, "numpy")
+    run = outline.OutlineRun.start({**trace.parameters, name: not trace.parameters[name]}, "numpy")
     states = trace.states()
     next(states)
     for step, state in zip(trace.steps, states, strict=True):

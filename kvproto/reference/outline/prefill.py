@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kvproto.reference import attention, prompts
-from kvproto.reference.mitigations import Switches
+from kvproto.reference.outline.mitigations import Switches
+from kvproto.reference.outline.protocol import Links, Queues, Status
 from kvproto.reference.pages import Image, Pool
-from kvproto.reference.protocol import Links, Queues, Refused, Status
+from kvproto.reference.refusal import Refused
 
 INTAKE, BOOTSTRAP, FORWARDED, INFLIGHT, DRAINING = "intake", "bootstrap", "forwarded", "inflight", "draining"
 DONE, REJECTED, ABORTED = "done", "rejected", "aborted"

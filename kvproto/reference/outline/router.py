@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from kvproto.reference import prompts
-from kvproto.reference.mitigations import Sizes, Switches
-from kvproto.reference.protocol import Links, Refused
+from kvproto.reference.outline.mitigations import Sizes, Switches
+from kvproto.reference.outline.protocol import Links
+from kvproto.reference.refusal import Refused
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from kvproto.reference.pages import Pool
 from kvproto.reference.prompts import label
-from kvproto.reference.protocol import Refused
+from kvproto.reference.refusal import Refused
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""From the implementation's state to the variables of the model `sglang`.
+"""From the implementation's state to the variables of the model `outline`.
 
 The writer of a page is read from its tensors, what a request has seen from the text that attention gave, and strays
 from what the transport observed: nothing here trusts bookkeeping for what bytes can tell.
@@ -6,9 +6,10 @@ from what the transport observed: nothing here trusts bookkeeping for what bytes
 
 from __future__ import annotations
 
-from kvproto.reference import Cluster, decode, prefill, prompts
+from kvproto.reference import prompts
+from kvproto.reference.outline import Cluster, decode, prefill
+from kvproto.reference.outline.protocol import Status
 from kvproto.reference.pages import Pool
-from kvproto.reference.protocol import Status
 from kvproto.replay.canaries import Reader, foreign, writer
 from kvproto.replay.result import PageTexts
 from kvproto.trace.trace import State, Value

@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from typing import Any
 
-from kvproto.shipped.models import sglang
-from kvproto.shipped.models.sglang.state import Config
+from kvproto.shipped.models import outline
+from kvproto.shipped.models.outline.state import Config
 
 from kvproto.lang.binding import Binding, use
 from kvproto.lang.model import ActionMark
 from kvproto.lang.native import Members, Record, domain, field_types, step
 from kvproto.lang.sorts import Array, Opt, Set, Sort
-from kvproto.replay.sglang import ENVIRONMENT
+from kvproto.replay.outline import ENVIRONMENT
 from kvproto.trace.trace import State, Step, Trace, Value
 
 SORTS = ("Req", "Slot", "PPage", "DPage")
-ACTIONS: dict[str, Callable[..., None]] = {fn.__name__: fn for fn, _ in sglang.model.marked(ActionMark)}
+ACTIONS: dict[str, Callable[..., None]] = {fn.__name__: fn for fn, _ in outline.model.marked(ActionMark)}
 SWITCHES = [name for name, p in Config.parameters().items() if isinstance(p.default, bool) and name not in ENVIRONMENT]
 SCOPES = ("small", "medium", "incident")
 
@@ -37,7 +37,7 @@ Call = tuple[str, Mapping[str, Any]]
 
 def parameters(scope: str, **changes: bool | int) -> dict[str, bool | int]:
     """All sizes and switches of a scope of the model, with some of them changed."""
-    sizes = next(s.values for s in sglang.model.scopes if s.name == scope)
+    sizes = next(s.values for s in outline.model.scopes if s.name == scope)
     defaults = {name: p.default for name, p in Config.parameters().items()}
     return {name: sizes[name] for name in SORTS} | defaults | dict(sizes) | changes
 
@@ -100,7 +100,7 @@ class Walk:
     def __init__(self, values: Mapping[str, bool | int]) -> None:
         self.values = dict(values)
         with use(binding(values)):
-            self.state: Any = sglang.State()
+            self.state: Any = outline.State()
             self.calls: list[Call] = [(name, args) for name in ACTIONS for args in choices(name)]
         self.flat = self._flat(self.state)
         self.init = dict(self.flat)
@@ -152,7 +152,7 @@ class Walk:
     def trace(self) -> Trace:
         """The walk so far as a trace."""
         empty = dict.fromkeys(("preset", "scope", "property", "claim", "verdict", "digest"), "")
-        return Trace(model="sglang", parameters=self.values, init=self.init, steps=tuple(self.steps), **empty)
+        return Trace(model="outline", parameters=self.values, init=self.init, steps=tuple(self.steps), **empty)
 
 
 def served(room: int, pages: int, *, long: bool) -> list[tuple[Any, ...]]:

@@ -1,4 +1,4 @@
-"""How a trace of the model `sglang` is performed on the reference cluster: parameters, and actions by name."""
+"""How a trace of the model `outline` is performed on the reference cluster: parameters, and actions by name."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from kvproto.diagnostics import did_you_mean
-from kvproto.reference import Cluster, Sizes, Switches, prompts
-from kvproto.reference.decode import RUNNING
-from kvproto.replay.abstraction import abstract, page_texts
+from kvproto.reference import prompts
+from kvproto.reference.outline import Cluster, Sizes, Switches
+from kvproto.reference.outline.decode import RUNNING
 from kvproto.replay.canaries import Reader, foreign
 from kvproto.replay.misfit import misfit, shown
+from kvproto.replay.outline_state import abstract, page_texts
 from kvproto.replay.result import CanaryFound, ClientView, PageTexts
 from kvproto.trace.trace import State, Step
 
@@ -92,14 +93,14 @@ def _switch(name: str, value: object) -> bool:
 
 
 @dataclass(slots=True)
-class SglangRun:
+class OutlineRun:
     """One run of the reference cluster on behalf of a trace."""
 
     cluster: Cluster
     reader: Reader
 
     @classmethod
-    def start(cls, parameters: Parameters, xp: Any) -> SglangRun:
+    def start(cls, parameters: Parameters, xp: Any) -> OutlineRun:
         """A cluster with the sizes and switches of a trace, nothing sent yet."""
         sizes, switches = configuration(parameters)
         cluster = Cluster(sizes, switches, xp=xp)

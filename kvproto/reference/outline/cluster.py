@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from kvproto.reference.array import namespace
-from kvproto.reference.decode import Decode
-from kvproto.reference.mitigations import Sizes, Switches
+from kvproto.reference.outline.decode import Decode
+from kvproto.reference.outline.mitigations import Sizes, Switches
+from kvproto.reference.outline.prefill import Prefill
+from kvproto.reference.outline.protocol import Links
+from kvproto.reference.outline.router import Router
+from kvproto.reference.outline.transport import Transport
 from kvproto.reference.pages import Pool
-from kvproto.reference.prefill import Prefill
-from kvproto.reference.protocol import Links
-from kvproto.reference.router import Router
-from kvproto.reference.transport import Transport
 
 
 class Cluster:

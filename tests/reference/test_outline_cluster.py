@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from kvproto.reference import Answer, Cluster, Refused, Sizes, Switches
+from kvproto.reference.outline import Answer, Cluster, Sizes, Switches
 from kvproto.reference.prompts import CANARIES, LABELS, STUBS, page_count, page_text, prompt
+from kvproto.reference.refusal import Refused
 
 INCIDENT = Sizes(requests=2, context=8, short_prompt=3, prefill_pages=8, prefill_pool=5, decode_pages=8)
 ROOMY = Sizes(requests=3, context=2, short_prompt=1, prefill_pages=4, prefill_pool=4, decode_pages=2)

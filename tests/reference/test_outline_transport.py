@@ -6,9 +6,9 @@ import pytest
 
 from kvproto.reference.array import namespace
 from kvproto.reference.attention import attend, encode
+from kvproto.reference.outline.transport import Landing, Transport, Write
 from kvproto.reference.pages import Image, Pool
-from kvproto.reference.protocol import Refused
-from kvproto.reference.transport import Landing, Transport, Write
+from kvproto.reference.refusal import Refused
 
 ARRAYS = namespace("numpy")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from replay_walks import Walk, incident, late_write, parameters, served
+from outline_walks import Walk, incident, late_write, parameters, served
 
 from kvproto.replay import ReplayResult, replay, report_lines
 from kvproto.trace.trace import Trace
