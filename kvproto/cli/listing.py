@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 
 import click
 
-from kvproto.cli import listed_runs
-from kvproto.cli.options import say
+from kvproto.cli import cited, listed_runs
+from kvproto.cli.options import check_json_file, say, write_json
+from kvproto.diagnostics import KvError
 from kvproto.lang.bind import choose, sorts_of
 from kvproto.lang.binding import Parameter
 from kvproto.lang.load import Target, find, shipped_models
@@ -18,14 +20,64 @@ from kvproto.lang.properties import ClaimMark
 @click.command("list")
 @click.argument("targets", nargs=-1, metavar="[MODEL]...")
 @click.option("--actions", is_flag=True, help="Also every action: what it does, abstracts, reads and writes.")
-def list_models(targets: tuple[str, ...], actions: bool) -> None:
-    """Models: presets, scopes, parameters, properties."""
-    shown = []
-    for target in [find(name) for name in targets or shipped_models()]:
-        if target.preset is not None:
-            choose(target.model, preset=target.preset)  # a misspelt one is refused, not passed over
-        shown.append("\n".join(lines(target.text, target.model) + (action_lines(target) if actions else [])))
-    say("\n\n".join(shown))
+@click.option(
+    "--cites",
+    "function",
+    is_flag=False,
+    flag_value="",
+    metavar="[FUNCTION]",
+    help="The code that actions and parameters cite, with releases; only what cites FUNCTION (part of a name).",
+)
+@click.option("--json", "json_file", metavar="FILE", help="With --cites: write kvproto.cites/1 (- to print it).")
+def list_models(targets: tuple[str, ...], actions: bool, function: str | None, json_file: str | None) -> None:
+    """Models: presets, scopes, parameters, properties.
+
+    With --cites: the table of what they abstract; `kvproto list sglang@0.5.21 --cites` is that of one release.
+    """
+    if function is not None and not targets and _names_model(function):
+        targets, function = (function,), ""  # kvproto list --cites sglang
+    _refuse_combination(actions, function, json_file)
+    found = [_chosen(name) for name in targets or shipped_models()]
+    if function is None:
+        shown = ["\n".join(lines(t.text, t.model) + (action_lines(t) if actions else [])) for t in found]
+        say("\n\n".join(shown))
+    else:
+        _list_cites(found, function, json_file)
+
+
+def _chosen(name: str) -> Target:
+    target = find(name)
+    if target.preset is not None:
+        choose(target.model, preset=target.preset)  # a misspelt one is refused, not passed over
+    return target
+
+
+def _names_model(word: str) -> bool:
+    return word.partition("@")[0] in shipped_models() or Path(word.partition(".py")[0] + ".py").is_file()
+
+
+def _refuse_combination(actions: bool, function: str | None, json_file: str | None) -> None:
+    if function is None and json_file is not None:
+        message, cure = "--json goes with --cites", "add --cites, or leave --json out"
+    elif function is not None and actions:
+        message, cure = "--actions and --cites are two lists", "ask for one, then for the other"
+    else:
+        return
+    raise KvError("KV026", message, reason="kvproto list prints one list at a time", cure=cure)
+
+
+def _list_cites(found: list[Target], function: str, json_file: str | None) -> None:
+    check_json_file(json_file)
+    tables = [(target, cited.cited(target, function)) for target in found]
+    if function:
+        tables = [pair for pair in tables if pair[1]]
+        if not tables:
+            raise cited.nothing_cites(found, function)
+    if json_file is not None:
+        values = [cited.as_json(*pair) for pair in tables]
+        write_json(json_file, values[0] if len(values) == 1 else values)
+    if json_file != "-":
+        say("\n\n".join("\n".join(cited.table(target, items, bool(function))) for target, items in tables))
 
 
 def lines(name: str, model: Model) -> list[str]:

@@ -200,6 +200,12 @@ _USAGE: dict[str, Entry] = {
         "that are on (which are needed?), with --from PRESET those that are on in the target and off in the\n"
         "preset. --switches a,b names any flags instead.",
     ),
+    "KV033": Entry(
+        "nothing cites that",
+        "`kvproto list MODEL --cites WORD` shows the actions and parameters that stand for a piece of the\n"
+        "real engine's code. WORD is any part of a file or name that they cite, in capitals or not. Without\n"
+        "a word the whole table is shown; a preset that is a release leaves the citations of that release.",
+    ),
 }
 
 _LANGUAGE: dict[str, Entry] = {
@@ -503,6 +509,14 @@ _LANGUAGE: dict[str, Entry] = {
         "`per` names parameters of actions: weak(send, receive, per=\"r\") is one assumption for each r.\n"
         "Every action of the group must have a parameter of that name. Without `per` the group is fair as a\n"
         "whole: some step of it is taken if one stays possible.",
+    ),
+    "KV155": Entry(
+        "citation not understood",
+        "`cites=` says which code of the real engine an action or a parameter stands for, so that a change of\n"
+        "that code can be noticed. A citation is FILE:NAME (a function, class or constant), FILE:--option,\n"
+        "PROJECT:FILE:NAME for code of another project, #NUMBER for a pull request, or note: and words.\n"
+        "Releases may stand in front: 0.5.21 (that one), 0.5.20+ (from it on), ..0.5.20 (up to it),\n"
+        "0.5.19..0.5.21. Example: cites=\"0.5.20+ srt/disaggregation/decode.py:DecodePreallocQueue.add\".",
     ),
 }
 

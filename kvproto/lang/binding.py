@@ -14,6 +14,7 @@ from enum import Enum
 from typing import Any, Literal, overload
 
 from kvproto.lang.amounts import Amount
+from kvproto.lang.cites import Cites, several
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +46,10 @@ def use(binding: Binding) -> Iterator[Binding]:
 class Parameter:
     """A named value that a preset, a scope or `--set` fixes before a model is read."""
 
-    def __init__(self, default: Any, doc: str, cites: str) -> None:
+    def __init__(self, default: Any, doc: str, cites: Cites) -> None:
         self.default = default
         self.doc = doc
-        self.cites = cites
+        self.cites = several(cites)
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -75,7 +76,7 @@ FlagKind = Literal["", "mitigation", "environment"]
 class Flag(Parameter):
     """A boolean parameter: a mitigation, a freedom of the environment, a switch of the engine."""
 
-    def __init__(self, default: bool, doc: str, cites: str, kind: FlagKind = "") -> None:
+    def __init__(self, default: bool, doc: str, cites: Cites, kind: FlagKind = "") -> None:
         super().__init__(default, doc, cites)
         self.kind = kind
 
@@ -83,7 +84,7 @@ class Flag(Parameter):
 class Number(Parameter, Amount):
     """An integer parameter from `least` to `most`."""
 
-    def __init__(self, default: int, doc: str, cites: str, least: int, most: int) -> None:
+    def __init__(self, default: int, doc: str, cites: Cites, least: int, most: int) -> None:
         super().__init__(default, doc, cites)
         self.least = least
         self.most = most
@@ -92,12 +93,12 @@ class Number(Parameter, Amount):
 class Choice(Parameter):
     """A parameter whose values are the members of an enumeration."""
 
-    def __init__(self, default: Enum, doc: str, cites: str) -> None:
+    def __init__(self, default: Enum, doc: str, cites: Cites) -> None:
         super().__init__(default, doc, cites)
         self.members = type(default)
 
 
-def flag(default: bool, doc: str, *, cites: str = "", kind: FlagKind = "") -> Any:
+def flag(default: bool, doc: str, *, cites: Cites = (), kind: FlagKind = "") -> Any:
     """Declare a boolean parameter in a `Params` class.
 
     `kind="mitigation"` is a measure that `kvproto mitigations` may take; `kind="environment"` is what the world may do
@@ -110,14 +111,14 @@ def flag(default: bool, doc: str, *, cites: str = "", kind: FlagKind = "") -> An
     return Flag(default, doc, cites, kind)
 
 
-def number(default: int, doc: str, *, least: int = 0, most: int = 1 << 20, cites: str = "") -> Any:
+def number(default: int, doc: str, *, least: int = 0, most: int = 1 << 20, cites: Cites = ()) -> Any:
     """Declare an integer parameter in a `Params` class."""
     if isinstance(default, bool) or not isinstance(default, int) or not least <= default <= most:
         raise TypeError(f"the default of a number is an integer from {least} to {most}, not {default!r}")
     return Number(default, doc, cites, least, most)
 
 
-def choice(default: Enum, doc: str, *, cites: str = "") -> Any:
+def choice(default: Enum, doc: str, *, cites: Cites = ()) -> Any:
     """Declare a parameter over an enumeration in a `Params` class."""
     if not isinstance(default, Enum):
         raise TypeError(f"the default of a choice is a member of an enumeration, not {default!r}")

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from kvproto.diagnostics import KvError
 from kvproto.lang.binding import Params
+from kvproto.lang.cites import Cites, several
 from kvproto.lang.native import Record
 from kvproto.lang.properties import MARK, ClaimMark, FairnessMark
 from kvproto.lang.sorts import Sort
@@ -41,20 +42,19 @@ class InitMark:
 
 
 def action(
-    machine: Machine, *, cites: str | Sequence[str] = (), fair: Literal["", "weak", "strong"] = ""
+    machine: Machine, *, cites: Cites = (), fair: Literal["", "weak", "strong"] = ""
 ) -> Callable[[F], F]:
     """Declare an action of `machine`.
 
     The function takes the state and then parameters annotated with finite types; it happens, in one step, for any
-    choice of the parameters whose `require` guards hold.  `cites` names the code it abstracts.  With `fair` every
-    choice of the parameters is fair by itself; `weak` and `strong` say it of groups.
+    choice of the parameters whose `require` guards hold.  `cites` names the code it abstracts (see `lang.cites`).
+    With `fair` every choice of the parameters is fair by itself; `weak` and `strong` say it of groups.
     """
-    sources = (cites,) if isinstance(cites, str) else tuple(cites)
-
     if not isinstance(machine, Machine):
         raise TypeError("@action needs the machine that acts: write @action(decode) with decode = Machine('decode')")
     if fair not in ("", "weak", "strong"):
         raise TypeError(f'fair is "weak" or "strong", not {fair!r}')
+    sources = several(cites)
 
     def mark(fn: F) -> F:
         setattr(fn, MARK, ActionMark(machine, sources, fair))
