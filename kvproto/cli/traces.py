@@ -13,22 +13,34 @@ from kvproto.engine.outcome import Counterexample, Finding, Result
 from kvproto.ir.nodes import System
 from kvproto.lang.bind import Chosen, choose
 from kvproto.lang.load import Target
+from kvproto.lang.model import Model
+
+UNTELLING = ("model", "__init__")
+"""Files that may hold any model."""
 
 
 def variant(target: Target, chosen: Chosen) -> str:
-    """What a binding has of its own beside its preset, for the names of its traces; "" if it has nothing.
+    """What a search has of its own beside model and preset, for the names of its traces; "" if it has nothing.
 
-    `medium-Req=3`: a scope that is not the preset's, then every setting that is not the scope's.
+    `fixed-medium-Req=3`: a file whose name is not the model's, a scope that is not the preset's, then every setting
+    that is not the scope's.
     """
     usual = choose(target.model, preset=target.preset)
     scoped = choose(target.model, preset=target.preset, scope=chosen.scope or None)
-    parts = [chosen.scope] if chosen.scope != usual.scope else []
+    parts = [_file(target.model)]
+    parts += [chosen.scope] if chosen.scope != usual.scope else []
     for mine, theirs in (
         (chosen.binding.sizes, scoped.binding.sizes),
         (chosen.binding.values, scoped.binding.values),
     ):
         parts += [f"{name}={_shown(value)}" for name, value in mine.items() if value != _known(theirs, name)]
-    return "-".join(parts)
+    return "-".join(part for part in parts if part)
+
+
+def _file(model: Model) -> str:
+    """The name of the model's file where it tells models of one name apart: `old.py` and `new.py`."""
+    stem = Path(model.source).stem
+    return "" if stem in (model.name, *UNTELLING) else stem
 
 
 def _known(values: Mapping[str, Any], name: str) -> Any:

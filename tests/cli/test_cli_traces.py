@@ -81,6 +81,18 @@ def test_a_scope_keeps_the_traces_of_another(kv: Run, write: Write) -> None:
     assert "scope small" in kv("show", str(FOLDER / "mine-base-near.trace.json")).out
 
 
+def test_a_file_keeps_the_traces_of_another(kv: Run, write: Write) -> None:
+    """Variants of a model in files of their own, checked one after the other or at once."""
+    for name in ("old.py", "new.py", "mine.py", "folder/model.py"):
+        model(write, name=name)
+        kv("check", name)
+
+    assert ["mine-base-near", "mine-base-new-near", "mine-base-old-near"] == names()
+    both = kv("check", "old.py", "new.py", "--scope", "medium")
+    assert 1 == both.code
+    assert ["mine-base-new-medium-near", "mine-base-old-medium-near"] == [name for name in names() if "medium" in name]
+
+
 def test_a_run_that_a_fix_makes_impossible_leaves_no_trace(kv: Run, write: Write) -> None:
     model(write)
     kv("check", "model.py")
