@@ -53,7 +53,8 @@ def _chosen(name: str) -> Target:
 
 
 def _names_model(word: str) -> bool:
-    return word.partition("@")[0] in shipped_models() or Path(word.partition(".py")[0] + ".py").is_file()
+    file, suffix, _ = word.partition(".py")
+    return word.partition("@")[0] in shipped_models() or (bool(suffix) and Path(file + suffix).is_file())
 
 
 def _refuse_combination(actions: bool, function: str | None, json_file: str | None) -> None:

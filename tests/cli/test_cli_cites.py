@@ -73,8 +73,10 @@ def test_the_table(kv: Run, model: Path) -> None:
     assert (0, TABLE, "") == (done.code, done.out, done.err)
 
 
-def test_a_model_may_stand_behind_the_option(kv: Run, model: Path) -> None:
+def test_a_model_may_stand_behind_the_option(kv: Run, model: Path, write: Write) -> None:
     assert TABLE == kv("list", "--cites", "model.py").out
+    write("", name="xyzzy.py")
+    assert kv("list", "--cites", "xyzzy").err.startswith("error KV")
     assert kv("list", "--cites", "kv_transfer").out == kv("list", "kv_transfer", "--cites").out
 
 
