@@ -39,6 +39,7 @@ TRACES = ".kvproto/traces"
 @click.option("--scope", metavar="NAME", help="How large a world to search (kvproto list).")
 @click.option("--property", "properties", multiple=True, metavar="NAME", help="Only this property (repeatable).")
 @click.option("--engine", type=click.Choice(["compiled", "reference"]), default="compiled", show_default=True)
+@click.option("--max-sets", type=click.IntRange(min=1), metavar="N", help="Look at N sets at most.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, metavar="N", help="Processes that decide sets.")
 @click.option("--workers", type=click.IntRange(1, 64), default=1, metavar="N", help="Threads of each search.")
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Budget of each search.")
@@ -117,7 +118,8 @@ def _found(what: Question, names: list[str], wanted: list[int], given: dict[str,
     options = Options(**{name: given[name] for name in fields})
     shown = on_terminal() and not given["quiet"]
     try:
-        with Judge(what, names, options, jobs=given["jobs"], progress=_progress(what) if shown else None) as judge:
+        how = {"jobs": given["jobs"], "max_sets": given["max_sets"], "progress": _progress(what) if shown else None}
+        with Judge(what, names, options, **how) as judge:
             return asked(what, judge, wanted) if wanted else answer(what, judge, all_sets=given["all_sets"])
     finally:
         if shown:

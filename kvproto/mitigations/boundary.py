@@ -3,7 +3,8 @@
 If turning a switch on never did harm, sufficient sets would be closed upwards, and the boundary could be walked as
 MARCO walks the boundary of unsatisfiable sets of constraints (Liffiton, Previti, Malik, Marques-Silva: Fast, flexible
 MUS enumeration, Constraints 21, 2016): take an unexplored set that is as large as possible; if it is not enough it is
-a maximal one that is not; otherwise shrink it; never look above or below again.
+a maximal one that is not; otherwise shrink it; never look above or below again.  What MARCO asks a SAT solver for, an
+unexplored set, is kept explicitly here (`Frontier`): it is never much larger than the answer.
 
 But a measure may do harm.  So the assumption is made for single switches, and given up for those that refute it: all
 pairs of decided sets are compared, after every neighbour of the boundary has been decided too; if a set suffices and
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from kvproto.mitigations.lattice import Map, bits, maximal, minimal, size_then_value, subsets, within
+from kvproto.mitigations.lattice import Frontier, bits, maximal, minimal, size_then_value, subsets, within
 
 MOST_OPEN = 16
 """So many sets that cannot be decided end the walk: the answer is open anyway."""
@@ -167,21 +168,21 @@ class _Slice:
 
     def explore(self) -> None:
         """Find the boundary inside of the slice."""
-        chart = Map(self.free)
+        frontier = Frontier(self.free)
         while len(self.open) < MOST_OPEN:
-            seed = chart.seed()
+            seed = frontier.seed()
             if seed is None:
                 return
             match self.decide(seed):
                 case None:
-                    chart.block(seed)
+                    frontier.skip(seed)
                 case False:
                     self.insufficient.append(seed | self.fixed)
-                    chart.block_below(seed)
+                    frontier.settle(seed)
                 case True:
                     low = self.shrink(seed)
                     self.sufficient.append(low | self.fixed)
-                    chart.block_above(low)
+                    frontier.sufficient(low)
 
     def decide(self, chosen: int) -> bool | None:
         verdict = self.oracle.decide(chosen | self.fixed)

@@ -144,12 +144,14 @@ class Judge:
         options: Options,
         *,
         jobs: int = 1,
+        max_sets: int | None = None,
         progress: Callable[[Work], None] | None = None,
     ) -> None:
         self.question = question
         self.names = tuple(names)
         self.options = options
         self.jobs = jobs
+        self.max_sets = max_sets
         self.progress = progress
         self.work = Work()
         self.began = monotonic()
@@ -174,11 +176,13 @@ class Judge:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
     def verdict(self, chosen: int, names: Sequence[str]) -> bool | None:
-        """Whether all these properties hold with these switches on; None if that could not be decided.
+        """Whether all these properties hold with these switches on; None if that is not known within the budget.
 
         One that does not settles it, whatever is not known about the others.
         """
         if not self._known(chosen, names):
+            if self._spent(chosen):
+                return None
             self._take(chosen, examine(self.question, chosen, self._told(chosen, names), self.options))
         return self._together(self.verdicts[self.keys[chosen]], names)
 
@@ -206,7 +210,7 @@ class Judge:
         """Decide sets that will be asked for, in several processes if there are."""
         if self._pool is None:
             return
-        wanted = [chosen for chosen in sets if not self._known(chosen, names)]
+        wanted = [chosen for chosen in sets if not self._known(chosen, names) and not self._spent(chosen)]
         for at in range(0, len(wanted), 4 * self.jobs):
             some = wanted[at : at + 4 * self.jobs]
             futures = [self._pool.submit(_work, chosen, self._told(chosen, names)) for chosen in some]
@@ -222,6 +226,10 @@ class Judge:
     def _together(known: Mapping[str, bool | None], names: Sequence[str]) -> bool | None:
         verdicts = [known.get(name) for name in names]
         return False if False in verdicts else None if None in verdicts else True
+
+    def _spent(self, chosen: int) -> bool:
+        """Whether the set is one more than may be looked at."""
+        return self.max_sets is not None and chosen not in self.keys and len(self.keys) >= self.max_sets
 
     def never_fired(self) -> frozenset[str]:
         """Actions that did not happen in a complete search, although they are not switched off, nor in any other."""

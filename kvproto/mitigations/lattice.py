@@ -1,4 +1,4 @@
-"""Arithmetic of sets of switches as bit masks, and the map of sets that nobody has spoken of yet."""
+"""Arithmetic of sets of switches as bit masks, and the frontier of what is left to decide."""
 
 from __future__ import annotations
 
@@ -78,41 +78,32 @@ def maximal(sets: Iterable[int]) -> list[int]:
     return kept[::-1]
 
 
-class Map:
-    """Which sets over `free` are unexplored, given what is known to lie above, below, or exactly at some sets.
+class Frontier:
+    """The largest sets that nothing is known of from below, as sufficient sets become known.
 
-    A depth-first search with two bit tests a node.  The sets that block are few and the switches some dozens at most,
-    so this needs no SAT solver.
+    A set above a sufficient one is settled, so the frontier is what is largest among the sets that contain none of
+    these: Berge's algorithm for minimal hitting sets, on complements.  A set of the frontier that does not suffice
+    stays there: in the end the frontier are the largest sets that do not.
     """
 
     def __init__(self, free: int) -> None:
-        self.free = free
-        self.above: list[int] = []
-        self.below: list[int] = []
-        self.at: set[int] = set()
-
-    def block_above(self, low: int) -> None:
-        """Supersets of `low` are explored."""
-        self.above.append(low)
-
-    def block_below(self, high: int) -> None:
-        """Subsets of `high` are explored."""
-        self.below.append(high)
-
-    def block(self, exactly: int) -> None:
-        """This one set is explored."""
-        self.at.add(exactly)
+        self.sets = [free]
+        self.settled: set[int] = set()
 
     def seed(self) -> int | None:
-        """An unexplored set that no unexplored set contains; None if there is no unexplored set."""
-        return self._seed(list(bits(self.free)), 0, 0, self.free)
+        """A set of the frontier that is to be decided, the largest first; None when all is settled."""
+        return next((chosen for chosen in reversed(self.sets) if chosen not in self.settled), None)
 
-    def _seed(self, order: list[int], at: int, chosen: int, possible: int) -> int | None:
-        """Elements are put in before they are left out, so the first set found has no unexplored superset."""
-        if any(within(low, chosen) for low in self.above) or any(within(possible, high) for high in self.below):
-            return None
-        if at == len(order):
-            return None if chosen in self.at else chosen
-        bit = order[at]
-        found = self._seed(order, at + 1, chosen | bit, possible)
-        return self._seed(order, at + 1, chosen, possible & ~bit) if found is None else found
+    def settle(self, chosen: int) -> None:
+        """This set of the frontier does not suffice, and so do its subsets."""
+        self.settled.add(chosen)
+
+    def sufficient(self, low: int) -> None:
+        """This set suffices, and so do its supersets: every way to take something of it away is left."""
+        left = [chosen for chosen in self.sets if not within(low, chosen)]
+        cut = [chosen & ~bit for chosen in self.sets if within(low, chosen) for bit in bits(low)]
+        self.sets = maximal(left + cut)
+
+    def skip(self, chosen: int) -> None:
+        """This one set of the frontier cannot be decided: what is right below it takes its place."""
+        self.sets = maximal([s for s in self.sets if s != chosen] + [chosen & ~bit for bit in bits(chosen)])

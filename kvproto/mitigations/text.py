@@ -164,7 +164,8 @@ def basis(answer: Answer) -> list[str]:
     if answer.never_fired:
         lines += _folded(f"warning KV301  never happened with any set: {', '.join(answer.never_fired)}", "  ")
     if any(goal.boundary.open for goal in answer.goals):
-        lines.append("  inconclusive: a search was stopped by its budget; raise it (--max-states, --time-limit)")
+        cures = "--max-sets, or of each search --max-states or --time-limit"
+        lines.append(f"  inconclusive: a budget was met; raise it ({cures})")
     if any(goal.vacuous for goal in answer.goals):
         lines.append("  inconclusive: a property holds vacuously with a set that is reported; do not select it")
     return lines

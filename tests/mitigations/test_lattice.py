@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvproto.mitigations.boundary import Boundary, exact, walk
-from kvproto.mitigations.lattice import Map, bits, maximal, minimal, subsets, within
+from kvproto.mitigations.lattice import Frontier, bits, maximal, minimal, subsets, within
 
 SIZE = 5
 ALL = (1 << SIZE) - 1
@@ -70,28 +70,50 @@ def test_minimal_and_maximal(sets: list[int]) -> None:
     assert set(maximal(sets)) == {s for s in sets if not any(t != s and t & s == s for t in sets)}
 
 
-@given(masks, st.lists(masks), st.lists(masks), st.lists(masks))
-def test_a_seed_is_a_largest_unexplored_set(free: int, above: list[int], below: list[int], at: list[int]) -> None:
-    chart = Map(free)
-    for low in above:
-        chart.block_above(low)
-    for high in below:
-        chart.block_below(high)
-    for one in at:
-        chart.block(one)
-    left = {
-        s
-        for s in subsets(free)
-        if not any(within(low, s) for low in above) and not any(within(s, high) for high in below) and s not in at
-    }
+@given(masks, st.lists(masks, max_size=6))
+def test_the_frontier_is_what_contains_no_sufficient_set(free: int, lows: list[int]) -> None:
+    frontier = Frontier(free)
+    for low in lows:
+        frontier.sufficient(low & free)
+    left = {s for s in subsets(free) if not any(within(low & free, s) for low in lows)}
 
-    seed = chart.seed()
+    assert set(frontier.sets) == {s for s in left if not any(other != s and within(s, other) for other in left)}
+    assert frontier.seed() == (max(frontier.sets, key=lambda s: (s.bit_count(), s)) if left else None)
 
-    if left:
-        assert seed in left
-        assert not any(other != seed and within(seed, other) for other in left)
-    else:
-        assert seed is None
+
+def test_settled_sets_stay_and_skipped_ones_leave_what_is_below() -> None:
+    frontier = Frontier(0b111)
+    frontier.sufficient(0b011)
+    assert frontier.sets == [0b101, 0b110]
+
+    frontier.settle(0b110)
+    frontier.skip(0b101)
+
+    assert frontier.sets == [0b001, 0b110]  # 100 is inside of the settled set
+    assert frontier.seed() == 0b001
+
+
+def test_many_switches_are_no_obstacle() -> None:
+    """The number of sets decided follows the boundary, not the lattice."""
+    size, lows = 40, [0b11 << 2 * at for at in range(5)]
+    known: dict[int, bool] = {}
+
+    class Wide:
+        def decide(self, chosen: int) -> bool:
+            return known.setdefault(chosen, any(within(low, chosen) for low in lows))
+
+        def ahead(self, sets: Iterable[int]) -> None:
+            for chosen in sets:
+                self.decide(chosen)
+
+        def decided(self) -> Mapping[int, bool]:
+            return dict(known)
+
+    found = walk((1 << size) - 1, Wide())
+
+    assert list(found.sufficient) == lows
+    assert len(found.insufficient) == 2**5
+    assert len(known) < 3000
 
 
 @given(monotone)

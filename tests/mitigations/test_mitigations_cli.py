@@ -121,7 +121,15 @@ def test_a_budget_makes_it_inconclusive(kv: Run) -> None:
 
     assert code == 3
     assert "no set is known to suffice" in out
-    assert "inconclusive: a search was stopped by its budget" in out
+    assert "inconclusive: a budget was met" in out
+
+
+def test_a_budget_of_sets(kv: Run) -> None:
+    code, out, _ = kv(PAGES, "--max-sets", "7", "--property", "no_stray", "--boundary")
+
+    assert code == 3
+    assert "  7 of 32 sets looked at" in out
+    assert "undecided" in out
 
 
 def test_what_is_assumed_is_said(kv: Run) -> None:
@@ -177,7 +185,7 @@ def test_traces_are_named_as_check_names_them(kv: Run, tmp_path: Path) -> None:
 
 def test_the_incident_is_closed_by_one_measure(kv: Run) -> None:
     switches = "larger_pool,token_count_check,deferred_release,zero_on_release"
-    code, out, _ = kv("sglang@incident", "--switches", switches, "--property", "reads_own_writes", "--json", "-")
+    code, out, _ = kv("outline@incident", "--switches", switches, "--property", "reads_own_writes", "--json", "-")
     [goal] = json.loads(out)["goals"]
 
     assert code == 0
