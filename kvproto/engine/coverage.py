@@ -24,6 +24,8 @@ from kvproto.ir.nodes import (
     Const,
     Domain,
     Expr,
+    Let,
+    Local,
     Logic,
     Param,
     Quant,
@@ -187,11 +189,23 @@ def _negated(cond: Expr) -> Expr:
 
 # --- text --------------------------------------------------------------------------------------------
 
+def _unwrapped(cond: Expr) -> Expr:
+    """The condition without the locals around it; one that is a local itself is what that stands for."""
+    known: dict[str, Expr] = {}
+    while isinstance(cond, Let):
+        known[cond.name] = cond.value
+        cond = cond.body
+    while isinstance(cond, Local) and cond.name in known:
+        cond = known[cond.name]
+    return cond
+
+
 OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In}
 
 
 def _text(cond: Expr, sources: Sources) -> str:
     """The condition as its author wrote it; in the words of the IR where that is not one stretch of a line."""
+    cond = _unwrapped(cond)
     loc = cond.loc
     lines = sources.get(loc.file, "").splitlines()
     written = lines[loc.line - 1][loc.col : loc.end_col] if 0 < loc.line <= len(lines) else ""

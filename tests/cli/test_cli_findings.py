@@ -270,3 +270,22 @@ def test_listing_and_explaining(kv: Run, write: Write) -> None:
     assert "had  request r has it" in kv("list", "model.py").out
     for code in ("KV301", "KV302"):
         assert kv("explain", code).code == 0
+
+
+WITH_LOCALS = """@leads_to('a request that is far gets there')
+def arrives(s, r: Req):
+    far = s.n == 7 and s.who == r
+    there = s.n == 9 or all(s.who != o for o in Req)
+    return far, {second}
+"""
+
+
+@pytest.mark.parametrize("second", ["far and there", "there"])
+def test_a_premise_with_locals_is_shown_as_written(kv: Run, write: Write, second: str) -> None:
+    """What the name of the premise stands for, and nothing of other names."""
+    write(WITH_LOCALS.format(second=second))
+    done = kv("check", "model.py")
+
+    assert done.code == 3
+    text = " ".join(done.out.split())
+    assert "KV302 arrives holds vacuously, this is never true: s.n == 7 and s.who == r (model.py:" in text
