@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ from kvproto.lang.cites import Cite
 
 if TYPE_CHECKING:
     from cites_wheels import Wheel
+
+SERVING = ("srt/disaggregation/", "srt/managers/", "srt/mem_cache/")
 
 OPTION_FILES = "srt/arg_groups/"
 """Where releases after 0.5.19 declare most options of `srt/server_args.py`."""
@@ -55,6 +58,13 @@ def alike(known: dict[str, ast.AST], name: str) -> list[str]:
 def names_in(wheel: Wheel, path: str) -> dict[str, ast.AST]:
     """The names in a file of a wheel."""
     return names(wheel.tree(path))
+
+
+@lru_cache(maxsize=8)
+def words(wheel: Wheel) -> frozenset[str]:
+    """Every word in the source of what serves requests."""
+    files = (file for file in wheel.files if file.startswith(SERVING))
+    return frozenset(word for file in files for word in re.findall(r"\w+", wheel.text(file)))
 
 
 def missing(cite: Cite, wheel: Wheel) -> str:

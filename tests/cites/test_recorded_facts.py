@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 from typing import TYPE_CHECKING
 
 import pytest
 from cites_mutations import mutants
+from cites_names import words
+from cites_patterns import pattern
 from cites_shapes import difference, find, wrong
 from cites_wheels import RELEASES, Wheel
 from kvproto.shipped.models.sglang.facts import FACTS
-from kvproto.shipped.models.sglang.facts.shapes import Absent
+from kvproto.shipped.models.sglang.facts.shapes import Absent, Lacks
 
 from kvproto.lang.cites import parse, releases, version
 
@@ -56,6 +59,25 @@ def test_a_release_that_goes_back_is_noticed(wheels: dict[str, Wheel], fact: Fac
 
     assert not isinstance(shape, Absent)
     assert not found or all(wrong(shape, scope) for scope in found.values())
+
+
+def named(code: str) -> set[str]:
+    """The names in a pattern."""
+    found = {n.id for n in ast.walk(pattern(code)) if isinstance(n, ast.Name)}
+    return (found | {n.attr for n in ast.walk(pattern(code)) if isinstance(n, ast.Attribute)}) - {"_", "len", "all"}
+
+
+@pytest.mark.network
+@pytest.mark.parametrize("fact", FACTS, ids=lambda fact: fact.id)
+def test_what_is_not_there_could_be(wheels: dict[str, Wheel], fact: Fact) -> None:
+    """A name that no release has would not be missed, nor one that has been renamed in the meantime."""
+    ever = frozenset[str]().union(*map(words, wheels.values()))
+    for release in RELEASES:
+        _, shape = recorded(fact, release)
+        names = [named(code) for code in shape.codes] if isinstance(shape, Lacks) else []
+
+        assert all(some <= ever for some in names)
+        assert not names or len(fact.expected) > 1 or any(some <= words(wheels[release]) for some in names)
 
 
 def test_facts_have_names_of_their_own() -> None:

@@ -88,7 +88,20 @@ PREFILL_RESULTS = [
         "sender-abort-is-local",
         "the sender's abort sends no message of its own",
         (f"{SENDER}.abort",),
-        ((EVERY, Lacks(("_.send_multipart(...)", "_.send_kv_status_message(...)", "_.conclude_failure(...)"))),),
+        (
+            (
+                EVERY,
+                Lacks(
+                    (
+                        "_.send_multipart(...)",
+                        "_.sync_status_to_decode_endpoint(...)",
+                        "_.send_kv_status_message(...)",
+                        "_.conclude_transfer(...)",
+                        "_.conclude_failure(...)",
+                    )
+                ),
+            ),
+        ),
         switch="prefill_notifies",
     ),
     Fact(
