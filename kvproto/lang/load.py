@@ -21,6 +21,9 @@ from kvproto.diagnostics import KvError, Loc, did_you_mean
 from kvproto.lang.model import Model
 from kvproto.lang.source import shown_name
 
+BLOCKS = "blocks"
+"""Folder of `models/` with many small models, one a file."""
+
 _FOLDERS: set[Path] = set()
 """Folders of the file targets loaded so far."""
 
@@ -35,11 +38,17 @@ class Target:
 
 
 def shipped_models() -> list[str]:
-    """Names of the models that ship with kvproto."""
+    """Names of the models that ship with kvproto, without the building blocks."""
     folder = shipped.ROOT / "models"
     names = [p.stem for p in folder.glob("*.py") if p.stem != "__init__"]
-    names += [p.parent.name for p in folder.glob("*/__init__.py")]
+    names += [p.parent.name for p in folder.glob("*/__init__.py") if p.parent.name != BLOCKS]
     return sorted(names)
+
+
+def building_blocks() -> list[str]:
+    """Names of the shipped models of one mechanism each: `blocks.page_pool`."""
+    folder = shipped.ROOT / "models" / BLOCKS
+    return sorted(f"{BLOCKS}.{p.stem}" for p in folder.glob("*.py") if p.stem != "__init__")
 
 
 def find(text: str) -> Target:
@@ -62,15 +71,15 @@ def find(text: str) -> Target:
     if is_file:
         attribute = name.removeprefix(":") or None
         return Target(text, _model_in(_import_file(Path(path + suffix), text), attribute, text), preset or None)
-    if name in shipped_models():
+    if name in (known := [*shipped_models(), *building_blocks()]):
         return Target(text, _model_in(_import(f"kvproto.shipped.models.{name}", text), None, text), preset or None)
     where, _, attribute = name.rpartition(":")
     if attribute.isidentifier() and all(part.isidentifier() for part in where.split(".")):
         return Target(text, _model_in(_import(where, text), attribute, text), preset or None)
     raise KvError(
         "KV001",
-        f"there is no model '{_shown(name)}'{did_you_mean(name, shipped_models())}",
-        reason=f"shipped models: {', '.join(shipped_models())}",
+        f"there is no model '{_shown(name)}'{did_you_mean(name, known)}",
+        reason=f"shipped models: {', '.join(shipped_models())}, and {BLOCKS}.NAME of {len(building_blocks())} blocks",
         cure="give one of these, a file such as model.py, or package.module:object",
     )
 
