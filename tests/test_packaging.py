@@ -77,7 +77,7 @@ def test_the_installed_wheel_works_from_an_empty_directory(wheel: Path, tmp_path
     assert subprocess.run([python, "-c", has_model], cwd=empty, env=environment, check=False).returncode == 0
     table = kvproto("check")
     assert (1, "") == (table.returncode, table.stderr)
-    assert "sglang@patched   holds" in table.stdout
+    assert "sglang@0.5.23            VIOLATED" in table.stdout
     trace = ".kvproto/traces/sglang-incident-reads_no_foreign_data.trace.json"
     assert kvproto("show", trace).returncode == 0
     replayed = kvproto("replay", trace)

@@ -19,7 +19,7 @@ BUDGETS = [("--max-states", "50"), ("--max-depth", "3"), ("--time-limit", "0.000
 
 
 def test_0_when_everything_holds(kv: Run) -> None:
-    done = kv("check", "sglang@patched")
+    done = kv("check", "outline@patched")
 
     assert done.code == 0
     assert "VIOLATED" not in done.out
@@ -28,11 +28,11 @@ def test_0_when_everything_holds(kv: Run) -> None:
 
 
 def test_1_when_a_property_is_violated(kv: Run) -> None:
-    done = kv("check", "sglang@incident")
+    done = kv("check", "outline@incident")
 
     assert done.code == 1
     assert "VIOLATED  reads_own_writes" in done.out
-    assert done.out.splitlines()[-1].startswith("  next: kvproto show .kvproto/traces/sglang-incident-")
+    assert done.out.splitlines()[-1].startswith("  next: kvproto show .kvproto/traces/outline-incident-")
 
 
 @pytest.mark.parametrize(
@@ -52,21 +52,21 @@ def test_1_when_a_property_is_violated(kv: Run) -> None:
         (["show", "nothing.trace.json"], "KV010"),
         (["replay", "nothing.trace.json"], "KV010"),
         (["check", "nothing"], "KV001"),
-        (["check", "sglang@0.0"], "KV002"),
-        (["check", "sglang@"], "KV002"),
-        (["check", "sglang", "--scope", "huge"], "KV003"),
-        (["check", "sglang", "--property", "reads"], "KV004"),
-        (["check", "sglang", "--set", "deferred=on"], "KV005"),
-        (["check", "sglang", "--set", "deferred_release"], "KV006"),
-        (["check", "sglang", "--set", "=on"], "KV006"),
-        (["check", "sglang", "--set", "deferred_release=perhaps"], "KV006"),
-        (["check", "sglang", "--set", "prefill_pool=0"], "KV006"),
-        (["check", "sglang", "--set", "Req=99999"], "KV006"),
-        (["check", "sglang", "--set", "Req=0"], "KV016"),
-        (["check", "sglang", "--memory-limit", "1"], "KV006"),
+        (["check", "outline@0.0"], "KV002"),
+        (["check", "outline@"], "KV002"),
+        (["check", "outline", "--scope", "huge"], "KV003"),
+        (["check", "outline", "--property", "reads"], "KV004"),
+        (["check", "outline", "--set", "deferred=on"], "KV005"),
+        (["check", "outline", "--set", "deferred_release"], "KV006"),
+        (["check", "outline", "--set", "=on"], "KV006"),
+        (["check", "outline", "--set", "deferred_release=perhaps"], "KV006"),
+        (["check", "outline", "--set", "prefill_pool=0"], "KV006"),
+        (["check", "outline", "--set", "Req=99999"], "KV006"),
+        (["check", "outline", "--set", "Req=0"], "KV016"),
+        (["check", "outline", "--memory-limit", "1"], "KV006"),
         (["explain", "nonsense"], "KV017"),
         (["list", "nothing"], "KV001"),
-        (["list", "sglang@nothing"], "KV002"),
+        (["list", "outline@nothing"], "KV002"),
     ],
     ids=" ".join,
 )
@@ -97,7 +97,7 @@ def test_2_for_an_error_of_the_model(kv: Run, write: Write) -> None:
 @pytest.mark.parametrize("budget", BUDGETS, ids=lambda b: b[0])
 @pytest.mark.parametrize("engine", ["compiled", "reference"])
 def test_3_when_a_budget_ends_the_search(kv: Run, budget: tuple[str, str], engine: str) -> None:
-    done = kv("check", "sglang@patched", "--engine", engine, *budget)
+    done = kv("check", "outline@patched", "--engine", engine, *budget)
 
     assert done.code == 3
     assert "INCONCL." in done.out
@@ -127,19 +127,19 @@ def test_3_when_nothing_is_selected(kv: Run, write: Write) -> None:
 
 
 def test_1_stands_although_a_budget_ended_the_search(kv: Run) -> None:
-    assert kv("check", "sglang", "--max-states", "1000").code == 1
+    assert kv("check", "outline", "--max-states", "1000").code == 1
 
 
 def test_2_beats_all_and_comes_before_any_search(kv: Run) -> None:
-    done = kv("check", "sglang@incident", "nothing")
+    done = kv("check", "outline@incident", "nothing")
 
     assert done.code == 2
     assert done.out == ""
 
 
 def test_1_beats_0_and_3(kv: Run) -> None:
-    assert kv("check", "sglang@patched", "sglang@incident").code == 1
-    assert kv("check", "sglang@patched", "sglang@incident", "--property", "no_deadlock").code == 3
+    assert kv("check", "outline@patched", "outline@incident").code == 1
+    assert kv("check", "outline@patched", "outline@incident", "--property", "no_deadlock").code == 3
 
 
 def test_70_for_a_bug_of_our_own(kv: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,7 +147,7 @@ def test_70_for_a_bug_of_our_own(kv: Run, monkeypatch: pytest.MonkeyPatch) -> No
         raise ZeroDivisionError("a bug")
 
     monkeypatch.setattr("kvproto.cli.check.search", broken)
-    done = kv("check", "sglang@incident")
+    done = kv("check", "outline@incident")
 
     assert done.code == 70
     assert "ZeroDivisionError: a bug" in done.err
@@ -157,7 +157,7 @@ def test_70_for_a_bug_of_our_own(kv: Run, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("switch", ["", "off"])
 def test_130_when_interrupted(here: Path, spawn: Spawn, switch: str) -> None:
-    args = ("check", "sglang@0.5.19", "sglang@patched", "--scope", "medium", "--json", "result.json")
+    args = ("check", "outline@0.5.19", "outline@patched", "--scope", "medium", "--json", "result.json")
     terminal, side = pty.openpty()
     child = spawn(*args, env={"KVPROTO_NATIVE": switch}, stdout=subprocess.PIPE, stderr=side)
     os.close(side)
@@ -171,7 +171,7 @@ def test_130_when_interrupted(here: Path, spawn: Spawn, switch: str) -> None:
     assert child.returncode == 130
     assert "stopped: interrupted" in out
     assert "INCONCL." in out
-    assert "sglang@patched" not in out
+    assert "outline@patched" not in out
     assert err.endswith("\r\033[Kinterrupted: the figures are partial\r\n")
     assert [p.name for p in here.rglob("*") if ".tmp" in p.name or ".new" in p.name] == []
     assert '"stopped": "interrupted"' in (here / "result.json").read_text()
@@ -182,6 +182,6 @@ def test_130_before_the_search(kv: Run, monkeypatch: pytest.MonkeyPatch) -> None
         raise KeyboardInterrupt
 
     monkeypatch.setattr("kvproto.cli.check.build", pressed)
-    done = kv("check", "sglang@incident")
+    done = kv("check", "outline@incident")
 
     assert (done.code, done.err.strip()) == (130, "interrupted")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kvproto.ir.nodes import LIVENESS
+from kvproto.lang.load import find
 
 if TYPE_CHECKING:
     from cli_runs import Run, Write
@@ -92,14 +93,14 @@ def conforms(value: Any, shape: Any, place: str = "") -> None:
 
 
 def test_the_shape_and_nothing_else_on_standard_output(kv: Run) -> None:
-    done = kv("check", "sglang@incident", "--json", "-")
+    done = kv("check", "outline@incident", "--json", "-")
     result = json.loads(done.out)
 
     assert done.code == 1
     assert done.err == ""
     conforms(result, SHAPE)
     assert result["schema"] == "kvproto.result/1"
-    assert (result["model"], result["preset"], result["scope"]) == ("sglang", "incident", "incident")
+    assert (result["model"], result["preset"], result["scope"]) == ("outline", "incident", "incident")
     assert result["parameters"]["client_disconnects"] is False
     assert result["complete"] is True
     assert result["stopped"] is None
@@ -107,7 +108,7 @@ def test_the_shape_and_nothing_else_on_standard_output(kv: Run) -> None:
 
 
 def test_violated_properties_name_their_trace(kv: Run) -> None:
-    result = json.loads(kv("check", "sglang@incident", "--json", "-").out)
+    result = json.loads(kv("check", "outline@incident", "--json", "-").out)
 
     for found in result["properties"]:
         violated = found["verdict"] == "violated"
@@ -120,14 +121,14 @@ def test_violated_properties_name_their_trace(kv: Run) -> None:
 
 
 def test_a_file_beside_the_usual_output(kv: Run, here: Path) -> None:
-    done = kv("check", "sglang@incident", "--json", "result.json")
+    done = kv("check", "outline@incident", "--json", "result.json")
 
     assert "VIOLATED" in done.out
     conforms(json.loads((here / "result.json").read_text()), SHAPE)
 
 
 def test_several_targets_give_an_array(kv: Run) -> None:
-    results = json.loads(kv("check", "sglang@incident", "sglang@incident", "--json", "-").out)
+    results = json.loads(kv("check", "outline@incident", "outline@incident", "--json", "-").out)
 
     assert len(results) == 2
     for result in results:
@@ -137,14 +138,12 @@ def test_several_targets_give_an_array(kv: Run) -> None:
 def test_no_target_gives_an_array_of_all_presets(kv: Run) -> None:
     results = json.loads(kv("check", "--json", "-", "--max-depth", "3").out)
 
-    assert [r["target"] for r in results] == [
-        f"sglang@{name}" for name in ("0.5.19", "0.5.20", "0.5.21", "incident", "patched")
-    ]
+    assert [r["target"] for r in results] == [f"sglang@{preset.name}" for preset in find("sglang").model.presets]
     assert all(r["stopped"] == "depth limit" and not r["complete"] for r in results)
 
 
 def test_an_inconclusive_result_is_bounded(kv: Run) -> None:
-    done = kv("check", "sglang@patched", "--json", "-", "--max-states", "50")
+    done = kv("check", "outline@patched", "--json", "-", "--max-states", "50")
     result = json.loads(done.out)
 
     assert done.code == 3
@@ -162,7 +161,7 @@ def test_what_a_model_prints_while_it_is_imported_is_no_result(kv: Run, write: W
 
 @pytest.mark.parametrize("place", ["nowhere/result.json", ".", "a\0b"])
 def test_a_place_that_cannot_be_written_is_refused_before_the_search(kv: Run, place: str) -> None:
-    done = kv("check", "sglang@incident", "--json", place)
+    done = kv("check", "outline@incident", "--json", place)
 
     assert done.code == 2
     assert done.err.startswith("error KV021")
@@ -172,7 +171,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_the_search(kv: Run, pl
 def test_a_full_disk(kv: Run) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
-    done = kv("check", "sglang@incident", "--json", "/dev/full")
+    done = kv("check", "outline@incident", "--json", "/dev/full")
 
     assert done.code == 2
     assert "no space left" in done.err

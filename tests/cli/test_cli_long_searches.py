@@ -15,7 +15,7 @@ import pytest
 if TYPE_CHECKING:
     from cli_runs import Run, Spawn, Write
 
-LONG = ("sglang@patched", "--scope", "medium", "--no-symmetry")
+LONG = ("outline@patched", "--scope", "medium", "--no-symmetry")
 """Minutes long."""
 
 SMALL = "@invariant('small')\ndef small(s):\n    return s.n < 4\n"
@@ -33,7 +33,7 @@ def traces(folder: str) -> dict[str, bytes]:
 # --- workers --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("target", ["sglang@0.5.19", "sglang@incident", "kv_transfer@vulnerable"])
+@pytest.mark.parametrize("target", ["outline@0.5.19", "outline@incident", "kv_transfer@vulnerable"])
 def test_any_number_of_workers_gives_the_same_bytes(kv: Run, target: str) -> None:
     """Levels of more than two thousand states are shared, in the first of these searches."""
     args = (target, "--no-symmetry", "--keep-going")
@@ -49,8 +49,8 @@ def test_any_number_of_workers_gives_the_same_bytes(kv: Run, target: str) -> Non
 
 
 def test_workers_and_a_state_limit(kv: Run) -> None:
-    alone = result(kv, "sglang@0.5.19", "--no-symmetry", "--max-states", "30000")
-    both = result(kv, "sglang@0.5.19", "--no-symmetry", "--max-states", "30000", "--workers", "2")
+    alone = result(kv, "outline@0.5.19", "--no-symmetry", "--max-states", "30000")
+    both = result(kv, "outline@0.5.19", "--no-symmetry", "--max-states", "30000", "--workers", "2")
 
     assert {**both, "workers": 1} == alone
     assert alone["stopped"] == "state limit"
@@ -66,8 +66,8 @@ def test_workers_are_named(kv: Run) -> None:
 
 
 def test_fingerprints_in_text_and_json(kv: Run) -> None:
-    done = kv("check", "sglang@patched", "--fingerprints")
-    found = result(kv, "sglang@patched", "--fingerprints")
+    done = kv("check", "outline@patched", "--fingerprints")
+    found = result(kv, "outline@patched", "--fingerprints")
 
     assert done.code == 3
     assert "128-bit fingerprints (lossy)" in done.out
@@ -80,14 +80,14 @@ def test_fingerprints_in_text_and_json(kv: Run) -> None:
 
 
 def test_fingerprints_accepted(kv: Run) -> None:
-    done = kv("check", "sglang@patched", "--fingerprints", "--accept-lossy")
+    done = kv("check", "outline@patched", "--fingerprints", "--accept-lossy")
 
     assert done.code == 0
     assert "two states were taken for one with a probability of at most " in done.out
 
 
 def test_violations_stand(kv: Run) -> None:
-    exact, lossy = result(kv, "sglang@incident", "--trace-dir", "a"), result(kv, "sglang@incident", "--fingerprints")
+    exact, lossy = result(kv, "outline@incident", "--trace-dir", "a"), result(kv, "outline@incident", "--fingerprints")
 
     violated = [(p["name"], p["length"]) for p in exact["properties"] if p["verdict"] == "violated"]
     assert [(p["name"], p["length"]) for p in lossy["properties"] if p["verdict"] == "violated"] == violated
@@ -98,20 +98,20 @@ def test_violations_stand(kv: Run) -> None:
 
 
 def test_a_limit_and_a_resumed_search(kv: Run) -> None:
-    done = kv("check", "sglang@0.5.19", "--max-states", "9000", "--checkpoint", "some where.j", "--trace-dir", "part")
+    done = kv("check", "outline@0.5.19", "--max-states", "9000", "--checkpoint", "some where.j", "--trace-dir", "part")
 
     assert done.code == 1
     assert "stopped: state limit" in done.out
-    assert result(kv, "sglang@0.5.19") == result(kv, "sglang@0.5.19", "--resume", "some where.j")
+    assert result(kv, "outline@0.5.19") == result(kv, "outline@0.5.19", "--resume", "some where.j")
     assert not Path("some where.j").exists()
 
 
 def test_a_stopped_search_says_how_to_go_on(kv: Run) -> None:
-    out = kv("check", "sglang@patched", "--max-states", "900", "--checkpoint", "some where.j").out
+    out = kv("check", "outline@patched", "--max-states", "900", "--checkpoint", "some where.j").out
 
     assert out.splitlines()[-1] == "  to go on: the same options and  --resume 'some where.j'"
     assert (
-        result(kv, "sglang@patched", "--resume", "some where.j", "--max-states", "990")["checkpoint"] == "some where.j"
+        result(kv, "outline@patched", "--resume", "some where.j", "--max-states", "990")["checkpoint"] == "some where.j"
     )
 
 
@@ -137,16 +137,16 @@ def test_journals_that_nobody_asked_for(kv: Run, here: Path, monkeypatch: pytest
     """A search that has lasted some seconds leaves one; an older one stays."""
     monkeypatch.setattr("kvproto.engine.search.WORTH_KEEPING_S", 0)
     for name in ("interrupted.checkpoint", "interrupted-2.checkpoint"):
-        found = result(kv, "sglang@patched", "--max-states", "990")
+        found = result(kv, "outline@patched", "--max-states", "990")
         assert found["checkpoint"] == f".kvproto/traces/{name}"
-    resumed = result(kv, "sglang@patched", "--resume", ".kvproto/traces/interrupted-2.checkpoint")
-    assert resumed == result(kv, "sglang@patched")
+    resumed = result(kv, "outline@patched", "--resume", ".kvproto/traces/interrupted-2.checkpoint")
+    assert resumed == result(kv, "outline@patched")
     assert [p.name for p in (here / ".kvproto" / "traces").iterdir()] == ["interrupted.checkpoint"]
 
 
 def test_a_finished_search_cannot_be_resumed(kv: Run) -> None:
-    assert kv("check", "sglang@patched", "--checkpoint", "j").code == 0
-    done = kv("check", "sglang@patched", "--resume", "j")
+    assert kv("check", "outline@patched", "--checkpoint", "j").code == 0
+    done = kv("check", "outline@patched", "--resume", "j")
 
     assert done.code == 2
     assert done.err.startswith("error KV025  checkpoint j cannot be used: it is not there\n")
@@ -165,15 +165,15 @@ def test_the_model_was_changed_meanwhile(kv: Run, write: Write) -> None:
 
 
 def test_another_tier_has_no_journals(kv: Run, process: Run) -> None:
-    kv("check", "sglang@patched", "--max-states", "900", "--checkpoint", "j")
-    assert kv("check", "sglang@patched", "--resume", "j", "--engine", "reference").err.startswith("error KV015")
+    kv("check", "outline@patched", "--max-states", "900", "--checkpoint", "j")
+    assert kv("check", "outline@patched", "--resume", "j", "--engine", "reference").err.startswith("error KV015")
     assert (
-        "the reference checker was asked for" in kv("check", "sglang", "--checkpoint", "x", "--engine", "reference").err
+        "the reference checker was asked for" in kv("check", "outline", "--checkpoint", "x", "--engine", "reference").err
     )
-    without = process("check", "sglang@patched", "--resume", "j", env={"KVPROTO_NATIVE": "off"})
+    without = process("check", "outline@patched", "--resume", "j", env={"KVPROTO_NATIVE": "off"})
     assert without.err.startswith("error KV015  the Python tier has no checkpoints\n")
     assert "switched off by KVPROTO_NATIVE=off" in without.err
-    assert kv("check", "sglang@patched", "--resume", "j", "--tier", "compiled").code == 0
+    assert kv("check", "outline@patched", "--resume", "j", "--tier", "compiled").code == 0
 
 
 FULL = """
@@ -189,13 +189,13 @@ sys.exit(main(sys.argv[1:]))
 @pytest.mark.parametrize(("states", "interval"), [("3000", "60"), ("30000", "0.0001")])
 def test_a_disk_that_fills_up(kv: Run, here: Path, states: str, interval: str) -> None:
     """Nothing is lost but the journal, or the end of it."""
-    args = ["check", "sglang@0.5.19", "--max-states", states, "--checkpoint", "j", "--checkpoint-interval", interval]
+    args = ["check", "outline@0.5.19", "--max-states", states, "--checkpoint", "j", "--checkpoint-interval", interval]
     command = [sys.executable, "-c", FULL, *args]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
     assert (done.returncode, done.stderr) == (1, "")
     assert ("warning KV024" in done.stdout) == (states == "30000")
-    assert result(kv, "sglang@0.5.19") == result(kv, "sglang@0.5.19", "--resume", "j")
+    assert result(kv, "outline@0.5.19") == result(kv, "outline@0.5.19", "--resume", "j")
     assert [p.name for p in here.iterdir() if ".new" in p.name] == []
 
 
@@ -203,17 +203,17 @@ def test_a_disk_that_fills_up(kv: Run, here: Path, states: str, interval: str) -
 
 
 def test_spilling(kv: Run) -> None:
-    args = ("sglang@0.5.19", "--no-symmetry", "--memory-limit", "3M")
+    args = ("outline@0.5.19", "--no-symmetry", "--memory-limit", "3M")
     short, spilled = result(kv, *args), result(kv, *args, "--spill", ".")
 
     assert short["stopped"] == "memory limit"
-    assert spilled == result(kv, "sglang@0.5.19", "--no-symmetry")
-    assert "or add --spill DIR" in kv("check", "sglang@patched", "--memory-limit", "1200K").out
+    assert spilled == result(kv, "outline@0.5.19", "--no-symmetry")
+    assert "or add --spill DIR" in kv("check", "outline@patched", "--memory-limit", "1200K").out
     assert [p.name for p in Path().iterdir()] == [".kvproto"]
 
 
 def test_too_little_for_the_table(kv: Run) -> None:
-    done = kv("check", "sglang@0.5.19", "--no-symmetry", "--memory-limit", "1M", "--spill", ".")
+    done = kv("check", "outline@0.5.19", "--no-symmetry", "--memory-limit", "1M", "--spill", ".")
 
     assert done.code == 1
     assert "stopped: memory limit" in done.out
@@ -222,7 +222,7 @@ def test_too_little_for_the_table(kv: Run) -> None:
 @pytest.mark.parametrize("more", [("--spill", "."), ("--fingerprints",), ("--tier", "python"), ()])
 def test_spilling_is_offered_where_it_helps(kv: Run, more: tuple[str, ...]) -> None:
     """Not to those who do it already, nor where there is nothing to spill."""
-    done = kv("check", "sglang@patched", "--scope", "medium", "--no-symmetry", "--memory-limit", "4M", *more)
+    done = kv("check", "outline@patched", "--scope", "medium", "--no-symmetry", "--memory-limit", "4M", *more)
     hint = "the search was stopped (memory limit); raise --memory-limit"
 
     assert done.code == 3
@@ -244,8 +244,8 @@ def test_spilling_is_offered_where_it_helps(kv: Run, more: tuple[str, ...]) -> N
         (["--engine", "reference", "--tier", "python"], "KV026", "--tier python with --engine reference"),
         (["--engine", "reference", "--fingerprints"], "KV015", "the reference checker has no fingerprints"),
         (["--tier", "python", "--checkpoint", "x"], "KV015", "the Python tier has no checkpoints"),
-        (["--checkpoint", "x", "sglang@patched"], "KV026", "--checkpoint and --resume with several targets"),
-        (["--resume", "x", "sglang@patched"], "KV026", "--checkpoint and --resume with several targets"),
+        (["--checkpoint", "x", "outline@patched"], "KV026", "--checkpoint and --resume with several targets"),
+        (["--resume", "x", "outline@patched"], "KV026", "--checkpoint and --resume with several targets"),
         (["--checkpoint", "x", "--json", "./x"], "KV026", "--json and the checkpoint name the same file"),
         (["--resume", "x"], "KV025", "it is not there"),
         (["--resume", "."], "KV025", "it is a folder"),
@@ -266,7 +266,7 @@ def test_spilling_is_offered_where_it_helps(kv: Run, more: tuple[str, ...]) -> N
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_what_is_refused(kv: Run, here: Path, args: list[str], code: str, words: str) -> None:
-    done = kv("check", "sglang@incident", *args)
+    done = kv("check", "outline@incident", *args)
 
     assert done.code == 2
     assert done.err.startswith(f"error {code}  ")
@@ -284,7 +284,7 @@ def test_a_checkpoint_replaces_nothing_but_checkpoints(kv: Run, write: Write) ->
 
 
 def test_absurd_numbers_that_make_sense(kv: Run) -> None:
-    plain = result(kv, "sglang@incident")
+    plain = result(kv, "outline@incident")
     for args in (
         ("--seed", str(10**30)),
         ("--checkpoint-interval", "inf", "--checkpoint", "x"),
@@ -294,4 +294,4 @@ def test_absurd_numbers_that_make_sense(kv: Run) -> None:
         ("--memory-limit", "99999999999G", "--spill", "."),
         ("--max-states", str(10**40), "--max-depth", str(10**40), "--time-limit", "1e300"),
     ):
-        assert {**result(kv, "sglang@incident", *args), "workers": 1} == plain
+        assert {**result(kv, "outline@incident", *args), "workers": 1} == plain

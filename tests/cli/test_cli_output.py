@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cli_runs import Run, Spawn
 
 
-LONG = ("check", "sglang@0.5.19", "--scope", "medium", "--max-states", "600000")
+LONG = ("check", "outline@0.5.19", "--scope", "medium", "--max-states", "600000")
 
 
 def test_progress_reaches_a_terminal_and_results_do_not_mix_with_it(spawn: Spawn) -> None:
@@ -49,9 +49,9 @@ def test_quiet_on_a_terminal(spawn: Spawn) -> None:
 
 @pytest.mark.parametrize(("value", "colored"), [("", True), ("1", False)])
 def test_no_color(kv: Run, spawn: Spawn, value: str, colored: bool) -> None:
-    kv("check", "sglang@incident", "--property", "reads_own_writes")
+    kv("check", "outline@incident", "--property", "reads_own_writes")
     terminal, side = pty.openpty()
-    trace = ".kvproto/traces/sglang-incident-reads_own_writes.trace.json"
+    trace = ".kvproto/traces/outline-incident-reads_own_writes.trace.json"
     child = spawn("show", trace, env={"NO_COLOR": value, "TERM": "xterm"}, stdout=side, stderr=side)
     os.close(side)
     out = drain(terminal)
@@ -64,9 +64,9 @@ def test_no_color(kv: Run, spawn: Spawn, value: str, colored: bool) -> None:
 @pytest.mark.parametrize(
     ("command", "code"),
     [
-        ("check sglang@incident", 1),
-        ("check sglang@incident --json -", 1),
-        ("check sglang@patched", 0),
+        ("check outline@incident", 1),
+        ("check outline@incident --json -", 1),
+        ("check outline@patched", 0),
         ("list", 0),
         ("explain KV107", 0),
         ("--help", 0),
@@ -84,7 +84,7 @@ def test_a_reader_that_goes_away(command: str, code: int, sink: str) -> None:
 
 
 def test_standard_error_closed() -> None:
-    script = f"{sys.executable} -m kvproto check sglang@incident 2>&-"
+    script = f"{sys.executable} -m kvproto check outline@incident 2>&-"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
 
     assert done.returncode == 1
@@ -92,7 +92,7 @@ def test_standard_error_closed() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("command", ["check sglang@patched", "--help", "list"])
+@pytest.mark.parametrize("command", ["check outline@patched", "--help", "list"])
 def test_standard_output_on_a_full_disk(command: str) -> None:
     script = f"{sys.executable} -m kvproto {command} >/dev/full"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60, check=False)
@@ -103,8 +103,8 @@ def test_standard_output_on_a_full_disk(command: str) -> None:
 
 
 def test_a_terminal_with_few_letters(process: Run, kv: Run, here: Path) -> None:
-    kv("check", "sglang@incident", "--property", "reads_no_foreign_data")
-    trace = ".kvproto/traces/sglang-incident-reads_no_foreign_data.trace.json"
+    kv("check", "outline@incident", "--property", "reads_no_foreign_data")
+    trace = ".kvproto/traces/outline-incident-reads_no_foreign_data.trace.json"
     done = process("replay", trace, env={"PYTHONIOENCODING": "latin-1"})
 
     assert done.code == 0
@@ -115,7 +115,7 @@ def test_a_terminal_with_few_letters(process: Run, kv: Run, here: Path) -> None:
 def test_what_check_does_not_load(process: Run) -> None:
     heavy = ("rich", "numpy", "kvproto.replay", "kvproto.reference", "kvproto.engine.tier0")
     text = (
-        "import sys; from kvproto.cli.main import main; main(['check', 'sglang@incident', '-q']);"
+        "import sys; from kvproto.cli.main import main; main(['check', 'outline@incident', '-q']);"
         f"sys.exit(','.join(m for m in {heavy} if m in sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, timeout=60, check=False)

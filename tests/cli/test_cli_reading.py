@@ -15,13 +15,13 @@ from kvproto.diagnostics import CATALOGUE
 if TYPE_CHECKING:
     from cli_runs import Run, Write
 
-TRACE = ".kvproto/traces/sglang-incident-reads_own_writes.trace.json"
+TRACE = ".kvproto/traces/outline-incident-reads_own_writes.trace.json"
 SOURCE = Path(__file__).parents[2] / "kvproto"
 
 
 @pytest.fixture
 def trace(kv: Run, here: Path) -> Path:
-    kv("check", "sglang@incident", "--property", "reads_own_writes")
+    kv("check", "outline@incident", "--property", "reads_own_writes")
     return here / TRACE
 
 
@@ -29,15 +29,15 @@ def test_list_all(kv: Run) -> None:
     done = kv("list")
 
     assert done.code == 0
-    assert re.search(r"^sglang   ", done.out, re.MULTILINE)
+    assert re.search(r"^outline   ", done.out, re.MULTILINE)
     assert re.search(r"^kv_transfer   ", done.out, re.MULTILINE)
     for word in ("presets", "scopes", "sorts", "parameters", "properties", "incident", "deferred_release=off"):
         assert word in done.out
 
 
 def test_list_one(kv: Run, write: Write) -> None:
-    assert "kv_transfer" not in kv("list", "sglang").out
-    assert "sglang" not in kv("list", "kv_transfer@safe").out
+    assert "kv_transfer" not in kv("list", "outline").out
+    assert "outline" not in kv("list", "kv_transfer@safe").out
     write("@invariant('it stays small')\ndef small(s):\n    return s.n < 4\n")
     assert "small  it stays small" in kv("list", "model.py").out
 
@@ -88,7 +88,7 @@ def test_list_a_constraint(kv: Run, write: Write, doc: str, said: str) -> None:
 
 
 def test_list_prints_nothing_before_all_is_found(kv: Run) -> None:
-    done = kv("list", "sglang", "nothing")
+    done = kv("list", "outline", "nothing")
 
     assert (done.code, done.out) == (2, "")
 
@@ -109,7 +109,7 @@ def test_every_code_that_is_used_can_be_explained() -> None:
 
 
 def test_explain_every_property(kv: Run) -> None:
-    for model in ("sglang", "kv_transfer"):
+    for model in ("outline", "kv_transfer"):
         listed = kv("list", model).out.partition("  properties\n")[2].partition("\n\n")[0]
         names = [line.split()[0] for line in listed.splitlines() if line.startswith("    ")]
         assert names
@@ -139,7 +139,7 @@ def test_show(kv: Run, trace: Path) -> None:
     assert max(map(len, kv("show", str(trace), "--width", "60").out.splitlines()[:20])) <= 60
 
 
-@pytest.mark.parametrize("target", ["sglang@incident", "kv_transfer@vulnerable", "model.py"])
+@pytest.mark.parametrize("target", ["outline@incident", "kv_transfer@vulnerable", "model.py"])
 def test_show_offers_only_what_works(kv: Run, write: Write, target: str) -> None:
     """Each command at the end does what it says, for shipped models, those without an implementation, and others."""
     write("@invariant('small')\ndef small(s):\n    return s.n < 2\n", deadlock="True")
@@ -154,16 +154,16 @@ def test_show_offers_only_what_works(kv: Run, write: Write, target: str) -> None
             assert kv(*words).code == 0
             offered.add(words[0])
 
-    assert {"sglang": {"replay", "explain"}, "kv_tra": {"explain"}, "model.": set()}[target[:6]] == offered
+    assert {"outlin": {"replay", "explain"}, "kv_tra": {"explain"}, "model.": set()}[target[:6]] == offered
 
 
 def test_show_does_not_import_what_a_trace_names(kv: Run, trace: Path, here: Path) -> None:
     (here / "evil.py").write_text("raise SystemExit(9)")
     for name in ("evil.py", "evil:model", "evil"):
-        trace.write_text(trace.read_text().replace('"model": "sglang"', f'"model": "{name}"'))
+        trace.write_text(trace.read_text().replace('"model": "outline"', f'"model": "{name}"'))
         done = kv("show", str(trace))
         assert (done.code, done.err) == (0, "")
-        trace.write_text(trace.read_text().replace(f'"model": "{name}"', '"model": "sglang"'))
+        trace.write_text(trace.read_text().replace(f'"model": "{name}"', '"model": "outline"'))
 
 
 def test_show_a_truncated_trace(kv: Run, trace: Path) -> None:

@@ -33,9 +33,9 @@ def test_invariants(target: str, scope: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_shipped_sglang(tmp_path: Path) -> None:
+def test_shipped_outline(tmp_path: Path) -> None:
     needs_spin()
-    assert "violated" in same_verdicts(shipped("sglang@incident", "incident"), tmp_path).values()
+    assert "violated" in same_verdicts(shipped("outline@incident", "incident"), tmp_path).values()
 
 
 CLAIMS = '''

@@ -19,11 +19,11 @@ SHIPPED = {
     ("kv_transfer@vulnerable", "S"): 40899,
     ("kv_transfer@safe", "M"): 170320,
     ("kv_transfer@vulnerable", "M"): 8455749,
-    ("sglang@0.5.19", "small"): None,
-    ("sglang@0.5.20", "small"): None,
-    ("sglang@0.5.21", "small"): None,
-    ("sglang@patched", "small"): None,
-    ("sglang@incident", "incident"): None,
+    ("outline@0.5.19", "small"): None,
+    ("outline@0.5.20", "small"): None,
+    ("outline@0.5.21", "small"): None,
+    ("outline@patched", "small"): None,
+    ("outline@incident", "incident"): None,
 }
 """Every shipped model, with the number of states where it is known."""
 

@@ -27,11 +27,11 @@ GOLDEN = Path(__file__).parent / "golden"
 SHIPPED = [
     ("kv_transfer@safe", "S"),
     ("kv_transfer@vulnerable", "S"),
-    ("sglang@0.5.19", "small"),
-    ("sglang@0.5.20", "small"),
-    ("sglang@0.5.21", "small"),
-    ("sglang@patched", "small"),
-    ("sglang@incident", "incident"),
+    ("outline@0.5.19", "small"),
+    ("outline@0.5.20", "small"),
+    ("outline@0.5.21", "small"),
+    ("outline@patched", "small"),
+    ("outline@incident", "incident"),
 ]
 
 
@@ -177,8 +177,8 @@ def test_kv_transfer_by_reader(preset: str, pages: int) -> None:
 
 
 @pytest.mark.slow
-def test_sglang() -> None:
-    check_by_reader(shipped("sglang@incident", "incident"))
+def test_outline() -> None:
+    check_by_reader(shipped("outline@incident", "incident"))
 
 
 @pytest.mark.slow

@@ -50,11 +50,11 @@ def test_the_verifier_refuses_a_broken_tree() -> None:
 
 
 def test_the_digest_follows_meaning_only() -> None:
-    one = system("sglang", "0.5.19")
+    one = system("outline", "0.5.19")
 
-    assert digest(one) == digest(system("sglang", "0.5.19"))
+    assert digest(one) == digest(system("outline", "0.5.19"))
     assert digest(one) == digest(replace(one, preset="another name"))
-    assert digest(one) != digest(system("sglang", "0.5.20"))
+    assert digest(one) != digest(system("outline", "0.5.20"))
     assert digest(one) != digest(replace(one, actions=one.actions[1:]))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from kvproto import shipped
 
 ENDING = """
-model = Model("sglang", "all in one file", state=State, parts=[__name__], params=Config,
+model = Model("outline", "all in one file", state=State, parts=[__name__], params=Config,
               scopes=[Scope("tiny", "for tests", Req=2, Slot=1, PPage=1, DPage=1)])
 """
 
@@ -377,9 +377,9 @@ def kv_transfer() -> str:
     return (shipped.ROOT / "models" / "kv_transfer.py").read_text(encoding="utf-8")
 
 
-def sglang() -> str:
-    """The modules of the SGLang model as one file."""
-    folder = shipped.ROOT / "models" / "sglang"
+def outline() -> str:
+    """The modules of the outline as one file."""
+    folder = shipped.ROOT / "models" / "outline"
     names = ("state", "router", "prefill", "network", "decode")
     trees = [ast.parse((folder / f"{name}.py").read_text(encoding="utf-8")) for name in names]
     body = [ast.parse("from __future__ import annotations\nfrom kvproto.lang import *").body]

@@ -17,7 +17,7 @@ from kvproto.lang.bind import choose
 from kvproto.lang.binding import use
 from kvproto.lang.frontend.build import build
 
-TEXTS = {"kv_transfer": lang_mutants.kv_transfer, "sglang": lang_mutants.sglang, "messages": lang_mutants.messages}
+TEXTS = {"kv_transfer": lang_mutants.kv_transfer, "outline": lang_mutants.outline, "messages": lang_mutants.messages}
 BATCH = 25
 
 

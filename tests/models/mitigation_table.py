@@ -1,4 +1,4 @@
-"""Verdicts of the SGLang model under sets of mitigations, and the table of them that README shows.
+"""Verdicts of the outline under sets of mitigations, and the table of them that README shows.
 
 `python tests/models/mitigation_table.py` prints the table.
 """
@@ -53,7 +53,7 @@ MARKS = {
 
 def violated(preset: str, **switches: bool) -> frozenset[str]:
     """Names of the properties that a preset with these switches violates."""
-    model = find("sglang").model
+    model = find("outline").model
     result = search(build(model, choose(model, preset=preset, sets=switches)))
     assert result.complete
     return frozenset(f.claim.name for f in result.findings if f.verdict == "violated")

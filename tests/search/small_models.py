@@ -82,13 +82,13 @@ def benchmark() -> System:
 @cache
 def incident() -> System:
     """The incident: wide states, three properties violated, 681 states without symmetry."""
-    return shipped("sglang@incident")
+    return shipped("outline@incident")
 
 
 @cache
 def release() -> System:
     """The release with all bugs: wide states, six properties violated, 97,664 states without symmetry."""
-    return shipped("sglang@0.5.19")
+    return shipped("outline@0.5.19")
 
 
 def figures(result: Result) -> dict[str, object]:

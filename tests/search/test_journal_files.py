@@ -352,7 +352,7 @@ def killed(path: Path, delay: float, *args: str) -> bool:
 
 
 def test_after_sigkill(tmp_path: Path) -> None:
-    args = ("sglang@0.5.19", "--tier", "bytecode")
+    args = ("outline@0.5.19", "--tier", "bytecode")
     if not killed(tmp_path / "journal", 0.0, *args):
         pytest.skip("the search was over before it could be killed")
 

@@ -86,7 +86,7 @@ def test_an_interrupt_ends_the_search_and_keeps_what_is_found(options: dict[str,
             signal.raise_signal(number)
 
     before = signal.getsignal(number)
-    result = search(shipped("sglang@0.5.19"), Options(**options), press)  # type: ignore[arg-type]
+    result = search(shipped("outline@0.5.19"), Options(**options), press)  # type: ignore[arg-type]
 
     assert result.interrupted
     assert (result.complete, result.stopped) == (False, "interrupted")
@@ -103,7 +103,7 @@ def test_a_second_interrupt_is_an_exception(number: int) -> None:
 
     before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
     with pytest.raises(KeyboardInterrupt):
-        search(shipped("sglang@0.5.19"), Options(), press)
+        search(shipped("outline@0.5.19"), Options(), press)
     assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
 
 
@@ -112,7 +112,7 @@ def test_a_handler_of_the_caller_is_left_alone(number: int) -> None:
     pressed: list[int] = []
     before = signal.signal(number, lambda number, _: pressed.append(number))
     try:
-        result = search(shipped("sglang@incident"), Options(), lambda _: signal.raise_signal(number))
+        result = search(shipped("outline@incident"), Options(), lambda _: signal.raise_signal(number))
     finally:
         signal.signal(number, before)
 
@@ -122,7 +122,7 @@ def test_a_handler_of_the_caller_is_left_alone(number: int) -> None:
 
 def test_a_search_in_another_thread() -> None:
     found: list[Result] = []
-    thread = threading.Thread(target=lambda: found.append(search(shipped("sglang@incident"))))
+    thread = threading.Thread(target=lambda: found.append(search(shipped("outline@incident"))))
     thread.start()
     thread.join(60)
 
@@ -200,14 +200,14 @@ def test_memory_that_runs_out_on_the_way(monkeypatch: pytest.MonkeyPatch) -> Non
         return advance(self, expansions)
 
     monkeypatch.setattr(ReferenceExplorer, "advance", short)
-    result = search(shipped("sglang@incident"), Options(engine="reference"))
+    result = search(shipped("outline@incident"), Options(engine="reference"))
 
     assert (result.complete, result.stopped) == (False, "out of memory")
 
 
 @pytest.mark.parametrize("limit", [1, 100, 681])
 def test_a_state_limit_stops_all_tiers_alike(options: dict[str, object], limit: int) -> None:
-    system = shipped("sglang@incident")
+    system = shipped("outline@incident")
     result = search(system, Options(**options, max_states=limit, symmetry=False))  # type: ignore[arg-type]
     c = search(system, Options(max_states=limit, symmetry=False))
 
@@ -224,7 +224,7 @@ def test_an_action_that_only_fails_has_happened(options: dict[str, object], mode
 
 def test_a_search_says_what_it_took_of_processors(options: dict[str, object]) -> None:
     """Processor time is that of this very search: none of what was before or is after it."""
-    system, clock = shipped("sglang@incident"), Clock()
+    system, clock = shipped("outline@incident"), Clock()
     result = search(system, Options(**options))  # type: ignore[arg-type]
 
     assert 0 < result.cpu_seconds <= clock.cpu_seconds()

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not has_c(), reason="other tiers keep whole stat
 
 
 def test_fingerprints_prove_nothing() -> None:
-    patched = shipped("sglang@patched")
+    patched = shipped("outline@patched")
     result = search(patched, Options(fingerprints=True))
 
     assert result.lossy
@@ -32,7 +32,7 @@ def test_fingerprints_prove_nothing() -> None:
 
 
 def test_fingerprints_that_one_takes_for_a_proof() -> None:
-    patched = shipped("sglang@patched")
+    patched = shipped("outline@patched")
     lossy = search(patched, Options(fingerprints=True, accept_lossy=True))
 
     assert searched(patched) == figures(lossy)
@@ -111,7 +111,7 @@ from kvproto.cli.main import main
 from kvproto.engine.native import load_engine
 load_engine()  # perhaps it has to be built first
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 18, 1 << 18))
-sys.exit(main(["check", "sglang@0.5.19", "--no-symmetry", "--memory-limit", "3M", "--spill", "."]))
+sys.exit(main(["check", "outline@0.5.19", "--no-symmetry", "--memory-limit", "3M", "--spill", "."]))
 """
 
 

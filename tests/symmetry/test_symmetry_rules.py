@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from kvproto.shipped.models import kv_transfer, sglang
+from kvproto.shipped.models import kv_transfer, outline
 from reduced import start_symmetrically
 from searching import imported, system_of
 
@@ -318,10 +318,10 @@ def test_benchmark() -> None:
     assert start_symmetrically(system, sorts) == (sorts, ())
 
 
-@pytest.mark.parametrize("preset", [preset.name for preset in sglang.model.presets])
-def test_sglang(preset: str) -> None:
+@pytest.mark.parametrize("preset", [preset.name for preset in outline.model.presets])
+def test_outline(preset: str) -> None:
     """Requests are symmetric whatever the release."""
-    system = shipped(sglang.model, preset=preset)
+    system = shipped(outline.model, preset=preset)
     sorts, problems = symmetries(system, system.claims)
 
     assert [sort.name for sort in sorts] == ["Req"]

@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 from hypothesis import HealthCheck, event, given, reject, settings
 from hypothesis import strategies as st
-from kvproto.shipped.models import kv_transfer, sglang
+from kvproto.shipped.models import kv_transfer, outline
 from searching import imported, system_of, tiers
 from symmetric_models import write
 
@@ -101,9 +101,9 @@ def test_benchmark(scope: str, count: int, steps: int, levels: int) -> None:
 
 
 @pytest.mark.skipif(CExplorer not in tiers(), reason="the C tier does not work here")
-def test_sglang() -> None:
+def test_outline() -> None:
     """The incident, with the same verdicts and lengths."""
-    system = build(sglang.model, choose(sglang.model, preset="0.5.19"))
+    system = build(outline.model, choose(outline.model, preset="0.5.19"))
     some, everything = (search(system, Options(symmetry=use, keep_going=True)) for use in (None, False))
 
     assert said(some) == said(everything)

@@ -1,4 +1,4 @@
-"""What each preset of the SGLang model can do wrong, and the recorded counterexamples."""
+"""What each preset of the outline can do wrong, and the recorded counterexamples."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from kvproto.trace import codec
 from kvproto.trace.build import build_trace
 
 TRACES = Path(__file__).parent.parent.parent / "traces"
-RECORDED = sorted(TRACES.glob("sglang-*.trace.json"))
+RECORDED = sorted(TRACES.glob("outline-*.trace.json"))
 
 
 def system(preset: str, scope: str | None = None) -> System:
-    model = find("sglang").model
+    model = find("outline").model
     return build(model, choose(model, preset=preset, scope=scope))
 
 
@@ -89,7 +89,7 @@ def test_patched_fires_every_action() -> None:
 
 def test_an_upgrade_alone_leaves_the_time_out() -> None:
     """0.5.21 defers release for a limited time: with `release_timeout` off its late writes are gone."""
-    model = find("sglang").model
+    model = find("outline").model
     held = build(model, choose(model, preset="0.5.21", sets={"release_timeout": False}))
 
     assert {} == lengths(search(held))
@@ -98,8 +98,8 @@ def test_an_upgrade_alone_leaves_the_time_out() -> None:
 def test_there_are_recorded_traces() -> None:
     names = {path.name for path in RECORDED}
 
-    assert "sglang-incident-reads_no_foreign_data.trace.json" in names
-    assert "sglang-0.5.19-writes_spare_other_requests.trace.json" in names
+    assert "outline-incident-reads_no_foreign_data.trace.json" in names
+    assert "outline-0.5.19-writes_spare_other_requests.trace.json" in names
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name.removesuffix(codec.SUFFIX))
@@ -119,7 +119,7 @@ def test_recorded_traces_happen_on_tensors(path: Path) -> None:
 
 
 def test_the_incident_answer() -> None:
-    trace = codec.read(TRACES / "sglang-incident-reads_no_foreign_data.trace.json")
+    trace = codec.read(TRACES / "outline-incident-reads_no_foreign_data.trace.json")
 
     answer = replay(trace).answers["B"]
 
@@ -131,7 +131,7 @@ def test_the_incident_answer() -> None:
     "measure", ["reject_at_admission", "larger_pool", "token_count_check", "checksum", "carried_tags"]
 )
 def test_the_incident_schedule_with_a_measure(measure: str) -> None:
-    trace = codec.read(TRACES / "sglang-incident-reads_no_foreign_data.trace.json")
+    trace = codec.read(TRACES / "outline-incident-reads_no_foreign_data.trace.json")
 
     result = replay(trace, overrides={measure: True})
 

@@ -49,7 +49,7 @@ def test_patched_less_one_or_two_measures(off: tuple[str, ...]) -> None:
 
 def test_a_third_request_makes_the_late_write_of_a_reused_source_page_harmful() -> None:
     """The one pair that two requests do not condemn: see `harmless` above."""
-    model = find("sglang").model
+    model = find("outline").model
     off = {"bounded_batch": False, "deferred_source_release": False}
     system = build(model, choose(model, preset="patched", scope="medium", sets=off))
 
