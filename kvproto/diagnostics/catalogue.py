@@ -518,6 +518,13 @@ _LANGUAGE: dict[str, Entry] = {
         "Releases may stand in front: 0.5.21 (that one), 0.5.20+ (from it on), ..0.5.20 (up to it),\n"
         "0.5.19..0.5.21. Example: cites=\"0.5.20+ srt/disaggregation/decode.py:DecodePreallocQueue.add\".",
     ),
+    "KV156": Entry(
+        "pool or flights not found in the state",
+        "Pool and Flights say which variables pictures and explanations are made of. Their paths are written\n"
+        "as in the model, with a name for each index: Pool(\"decode\", DPage, owner=\"d_owner[d]\",\n"
+        "content=\"d_content[d][p]\"). The page is the last index over its sort and may be left out at the end;\n"
+        "in Flights, r is the request and k the position. Indices that mean the same have the same name.",
+    ),
 }
 
 _RUNNING: dict[str, Entry] = {

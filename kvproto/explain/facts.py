@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from kvproto.explain.edges import Domain, Flight, Kind, Page, domain_edges, name_of
+from kvproto.explain.edges import domain_edges
+from kvproto.explain.events import Domain, Flight, Kind, Page, name_of
 from kvproto.explain.slice import START, Edge, Slice, backward_slice
 from kvproto.explain.words import call, ranges
 from kvproto.trace.trace import State, Step, Trace
@@ -57,19 +58,19 @@ class Facts:
 
     def owner(self, page: Page, state: int) -> str | None:
         """Who owns the page in that state."""
-        view = next(v for v in self.trace.vocabulary.pools if v.name == page.pool)
-        return name_of(self.states[state].get(f"{view.owner}[{page.label}]"))
+        view = self.trace.vocabulary.pool(page.pool)
+        return None if view is None else name_of(self.states[state].get(view.owned(page.label)))
 
-    def content(self, page: Page, state: int) -> str | None:
-        """Whose content the page holds in that state."""
-        view = next(v for v in self.trace.vocabulary.pools if v.name == page.pool)
-        return name_of(self.states[state].get(f"{view.content}[{page.label}]"))
+    def content(self, page: Page, state: int, part: str = "") -> str | None:
+        """Whose content the page (that slice of it) holds in that state."""
+        view = self.trace.vocabulary.pool(page.pool)
+        return None if view is None else name_of(self.states[state].get(view.contents(page.label).get(part, "")))
 
     @cached_property
     def pool_paths(self) -> frozenset[str]:
         """Owner and content variables of all pages."""
         views = self.trace.vocabulary.pools
-        return frozenset(f"{a}[{p}]" for v in views for a in (v.owner, v.content) for p in v.pages)
+        return frozenset(path for v in views for p in v.pages for path in (v.owned(p), *v.contents(p).values()))
 
     def given(self, page: Page, request: str, before: int) -> int | None:
         """The step that gave the page to the request, the last one before a step."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from kvproto.explain.edges import Flight, Kind, Page, PageRead
+from kvproto.explain.events import Flight, Kind, Page, PageRead
 from kvproto.explain.facts import Facts
 from kvproto.explain.slice import START, Edge
 from kvproto.explain.words import call, count, joined, numbers, with_quote

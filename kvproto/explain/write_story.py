@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvproto.explain.edges import Flight, Kind, Page
+from kvproto.explain.events import Flight, Kind, Page
 from kvproto.explain.facts import Facts
 from kvproto.explain.words import call, count, numbers, with_quote
 
@@ -120,5 +120,5 @@ def freed_under_write(facts: Facts) -> list[str]:
 
 
 def _touches(facts: Facts, page: Page, paths: set[str]) -> bool:
-    view = next(v for v in facts.trace.vocabulary.pools if v.name == page.pool)
-    return f"{view.owner}[{page.label}]" in paths
+    view = facts.trace.vocabulary.pool(page.pool)
+    return view is not None and view.owned(page.label) in paths

@@ -332,21 +332,35 @@ class MachineInfo:
 
 @dataclass(frozen=True, slots=True)
 class PoolInfo:
-    """A page pool for pictures: see `kvproto.lang.Pool`."""
+    """A page pool of one rank, for pictures: see `kvproto.lang.Pool`.
+
+    `owner` and `content` are paths of arrays over the pages, or hold `{w}` where the page's label goes.  Where a page
+    has several slices, `slices` are their names with the paths of their content; the first is `content`.
+    """
 
     name: str
     page: ScalarT
     owner: str
     content: str
+    slices: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class FlightInfo:
-    """Writes in flight for pictures: dotted field paths, see `kvproto.lang.Flights`."""
+    """Writes under way between two ranks, for pictures: see `kvproto.lang.Flights`.
 
+    Paths hold `{r}` for the label of a request and `{k}` for a position; `also` are further fields like `field`, and
+    a write that moves between them stays the same.  `into` and `out_of` are names of pools, `slice` that of a slice.
+    """
+
+    requests: tuple[str, ...]
     field: str
     target: str
     source: str
+    also: tuple[str, ...] = ()
+    into: str = ""
+    slice: str = ""
+    out_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)

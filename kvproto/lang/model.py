@@ -96,9 +96,11 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A page pool, for pictures and explanations: which arrays say who owns a page and whose bytes it holds.
+    """A page pool, for pictures and explanations: which variables say who owns a page and whose bytes it holds.
 
-    `owner` and `content` are fields of the state: arrays over `page` of optional owners.
+    `owner` and `content` are paths of the state, written as in the model with names for indices: `d_owner[d]`,
+    `node[d].page[w].owner`.  The last index over `page` is the page, and may be left out at the end.  The other indices
+    of `owner` are ranks, each of which has a pool; those that only `content` has are slices of a page.
     """
 
     name: str
@@ -109,15 +111,19 @@ class Pool:
 
 @dataclass(frozen=True, slots=True)
 class Flights:
-    """Writes under way, for pictures: a field of the state, an array of sets, request -> positions in flight.
+    """Writes under way, for pictures and explanations: fields of the state that hold sets of positions.
 
-    `target` and `source` are dotted paths from the state, with the request and the position as the two indices, to the
-    page that is written and the page that is read (`target="req.target"` for `s.req[r].target[k]`).
+    Paths as in `Pool`, where `r` is the request and `k` the position: `sender[p][r].flying[d]`.  A write that goes from
+    one of several fields to another is still the same write.  `target` and `source` lead to the page that is written
+    and the page that is read; `into` and `out_of` name their pools, of the ranks whose indices have the same names.
+    Indices may be left out where there are no others than `r` and `k`: `req.target` is `req[r].target[k]`.
     """
 
-    field: str
+    field: str | tuple[str, ...]
     target: str = ""
     source: str = ""
+    into: str = ""
+    out_of: str = ""
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from kvproto.ir.digest import digest
 from kvproto.ir.nodes import Action, Assert, Claim, Expr, FlightInfo, PoolInfo, System, Unary
 from kvproto.ir.types import ArrayT, LeafT, Path, RecordT, Type, label, leaves, show_path, values_of
 from kvproto.trace.filling import fill
-from kvproto.trace.trace import ContainerView, FlightView, PoolView, Step, Trace, Value, Vocabulary
+from kvproto.trace.trace import ContainerView, FlightView, PoolView, SliceView, Step, Trace, Value, Vocabulary
 from kvproto.trace.trace import State as TraceState
 
 if TYPE_CHECKING:
@@ -201,7 +201,7 @@ def vocabulary(system: System) -> Vocabulary:
     return Vocabulary(
         lanes=tuple(m.name for m in system.machines),
         pools=tuple(_pool(pool) for pool in system.pools),
-        flights=tuple(_flight(flight, system.state) for flight in system.flights),
+        flights=tuple(_flight(flight) for flight in system.flights),
         containers=tuple(_containers(system.state, (), system.state)),
     )
 
@@ -221,31 +221,9 @@ def _containers(kind: Type, path: Path, state: RecordT) -> Iterator[ContainerVie
 
 def _pool(pool: PoolInfo) -> PoolView:
     pages = tuple(str(label(v, pool.page)) for v in values_of(pool.page))
-    return PoolView(pool.name, pages, pool.owner, pool.content)
+    return PoolView(pool.name, pages, pool.owner, pool.content, tuple(SliceView(*part) for part in pool.slices))
 
 
-def _flight(flight: FlightInfo, state: RecordT) -> FlightView:
-    requests: tuple[str, ...] = ()
-    texts = []
-    for dotted, holes in ((flight.field, "r"), (flight.target, "rk"), (flight.source, "rk")):
-        text, requests_here = _template(dotted, holes, state)
-        requests = requests or requests_here
-        texts.append(text)
-    return FlightView(requests, *texts)
-
-
-def _template(dotted: str, holes: str, state: RecordT) -> tuple[str, tuple[str, ...]]:
-    """`req.target` as `req[{r}].target[{k}]`, with the labels of the first index."""
-    if not dotted:
-        return "", ()
-    text, left, found = "", list(holes), tuple[str, ...]()
-    current: Type = state
-    for part in dotted.split("."):
-        assert isinstance(current, RecordT), f"{dotted} is no path of the state"
-        inner = current.get(part)
-        assert inner is not None, f"{dotted} is no path of the state"
-        text, current = f"{text}.{part}" if text else part, inner
-        while isinstance(current, ArrayT) and left:
-            found = found or tuple(str(label(v, current.index)) for v in values_of(current.index))
-            text, current = f"{text}[{{{left.pop(0)}}}]", current.element
-    return text, found
+def _flight(flight: FlightInfo) -> FlightView:
+    ways = flight.also, flight.into, flight.slice, flight.out_of
+    return FlightView(flight.requests, flight.field, flight.target, flight.source, *ways)

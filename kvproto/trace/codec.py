@@ -18,8 +18,8 @@ from typing import NoReturn
 
 from kvproto.diagnostics import KvError, Loc
 from kvproto.trace.printable import printable
-from kvproto.trace.shape import Repeated, trace_of
-from kvproto.trace.trace import SCHEMA, Step, Trace
+from kvproto.trace.shape import EXTRA_FLIGHT_KEYS, EXTRA_POOL_KEYS, Repeated, trace_of
+from kvproto.trace.trace import SCHEMA, FlightView, PoolView, Step, Trace
 
 SUFFIX = ".trace.json"
 """How the name of a trace file ends."""
@@ -82,12 +82,18 @@ def _vocabulary(trace: Trace) -> str:
     views = trace.vocabulary
     rows = [
         f'"lanes": {_json(views.lanes)}',
-        f'"pools": {_json([asdict(pool) for pool in views.pools])}',
-        f'"flights": {_json([asdict(flight) for flight in views.flights])}',
+        f'"pools": {_json([_view(pool) for pool in views.pools])}',
+        f'"flights": {_json([_view(flight) for flight in views.flights])}',
     ]
     if views.containers:
         rows.append(f'"containers": {_json([asdict(container) for container in views.containers])}')
     return _rows("{}", rows)
+
+
+def _view(view: PoolView | FlightView) -> dict[str, object]:
+    """A view without the keys that came later where they say nothing: old files stay as they are."""
+    later = EXTRA_POOL_KEYS if isinstance(view, PoolView) else EXTRA_FLIGHT_KEYS
+    return {key: value for key, value in asdict(view).items() if value or key not in later}
 
 
 def loads(text: str, *, name: str) -> Trace:

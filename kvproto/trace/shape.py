@@ -9,7 +9,19 @@ from typing import NoReturn, TypeVar
 
 from kvproto.diagnostics import KvError
 from kvproto.trace.printable import cut, printable
-from kvproto.trace.trace import SCHEMA, ContainerView, FlightView, PoolView, State, Step, Trace, Value, Vocabulary
+from kvproto.trace.trace import (
+    SCHEMA,
+    ContainerView,
+    FlightView,
+    PoolView,
+    SliceView,
+    State,
+    Step,
+    Trace,
+    Value,
+    Vocabulary,
+    at_page,
+)
 
 T = TypeVar("T")
 
@@ -37,7 +49,9 @@ TOP_KEYS = (
 STEP_KEYS = ("action", "args", "lane", "loc", "text", "reads", "writes", "delta")
 VOCABULARY_KEYS = ("lanes", "pools", "flights")
 POOL_KEYS = ("name", "pages", "owner", "content")
+EXTRA_POOL_KEYS = ("slices",)
 FLIGHT_KEYS = ("requests", "field", "target", "source")
+EXTRA_FLIGHT_KEYS = ("also", "into", "slice", "out_of")
 CONTAINER_KEYS = ("path", "shape")
 
 
@@ -267,20 +281,34 @@ def _each(place: Field, make: Callable[[Field, State], T], state: State) -> tupl
 
 
 def _pool(place: Field, state: State) -> PoolView:
-    name, pages, owner, content = place.keys(*POOL_KEYS)
-    for array in (owner, content):
+    name, pages, owner, content, *extra = place.keys(*POOL_KEYS, *_present(place, EXTRA_POOL_KEYS))
+    slices = [part.keys("name", "content") for item in extra for part in item.items()]
+    for array in (owner, content, *(path for _, path in slices)):
         for page in pages.texts():
-            if f"{array.text()}[{page}]" not in state:
+            if at_page(array.text(), page) not in state:
                 array.refuse("an array of init over the pages of the pool")
-    return PoolView(name.text(), pages.texts(), owner.text(), content.text())
+    parts = tuple(SliceView(title.text(), path.text()) for title, path in slices)
+    return PoolView(name.text(), pages.texts(), owner.text(), content.text(), parts)
+
+
+def _present(place: Field, keys: tuple[str, ...]) -> list[str]:
+    """Those of the keys that may be left out which are there."""
+    held = place.mapping()
+    return [key for key in keys if key in held]
 
 
 def _flight(place: Field, state: State) -> FlightView:
-    requests, field, target, source = place.keys(*FLIGHT_KEYS)
-    for request in requests.texts():
-        if not isinstance(state.get(field.text().replace("{r}", request)), list):
-            field.refuse("the path of a set of init, with {r} for the request")
-    return FlightView(requests.texts(), field.text(), target.text(), source.text())
+    names = _present(place, EXTRA_FLIGHT_KEYS)
+    requests, field, target, source, *rest = place.keys(*FLIGHT_KEYS, *names)
+    extra = dict(zip(names, rest, strict=True))
+    also = extra.pop("also").items() if "also" in extra else []
+    for path in (field, *also):
+        for request in requests.texts():
+            if not isinstance(state.get(path.text().replace("{r}", request)), list):
+                path.refuse("the path of a set of init, with {r} for the request")
+    more = {key: item.text() for key, item in extra.items()}
+    texts = field.text(), target.text(), source.text()
+    return FlightView(requests.texts(), *texts, tuple(path.text() for path in also), **more)
 
 
 def _container(place: Field, state: State) -> ContainerView:

@@ -40,13 +40,40 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
+class SliceView:
+    """One part of the content of every page, such as what one rank writes."""
+
+    name: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
 class PoolView:
-    """A page pool: `pages` are labels; page p belongs to `owner[p]` and was last written by `content[p]`."""
+    """A page pool: `pages` are labels; page p belongs to `owner[p]` and was last written by `content[p]`.
+
+    A path with `{w}` in it has the page's label there and not at its end.  Where the content of a page is written in
+    several slices, `slices` are all of them, and `content` is that of the first.
+    """
 
     name: str
     pages: tuple[str, ...]
     owner: str
     content: str
+    slices: tuple[SliceView, ...] = ()
+
+    def owned(self, page: str) -> str:
+        """The path of the owner of a page."""
+        return at_page(self.owner, page)
+
+    def contents(self, page: str) -> dict[str, str]:
+        """The paths of the content of a page by the names of its slices; "" names the only one."""
+        slices = self.slices or (SliceView("", self.content),)
+        return {part.name: at_page(part.content, page) for part in slices}
+
+
+def at_page(path: str, page: str) -> str:
+    """The path of what `path` says of each page, for one of them."""
+    return path.replace("{w}", page) if "{w}" in path else f"{path}[{page}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +81,19 @@ class FlightView:
     """Writes in flight: for request label r, `field` gives the path of a set of positions.
 
     The three templates hold `{r}` and `{k}`: `req[{r}].flying`, `req[{r}].target[{k}]`, `req[{r}].source[{k}]`;
-    `target` and `source` may be empty, then the position is the page itself.
+    `target` and `source` may be empty, then the position is the page itself.  `also` are further sets: a write that
+    goes from one to the other is the same.  `into` and `out_of` are the pools of the two pages and `slice` the part of
+    the page that is written, where the model says so.
     """
 
     requests: tuple[str, ...]
     field: str
     target: str
     source: str
+    also: tuple[str, ...] = ()
+    into: str = ""
+    slice: str = ""
+    out_of: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +116,10 @@ class Vocabulary:
     pools: tuple[PoolView, ...] = ()
     flights: tuple[FlightView, ...] = ()
     containers: tuple[ContainerView, ...] = ()
+
+    def pool(self, name: str) -> PoolView | None:
+        """The pool of that name."""
+        return next((pool for pool in self.pools if pool.name == name), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,14 +226,13 @@ def _landing(flight: Flight) -> str:
 
 def _lost(trace: Trace, flights: Iterable[Flight]) -> set[tuple[str, int]]:
     """Flights with the steps after which the target page is not the request's any more."""
-    owners = {pool.name: pool.owner for pool in trace.vocabulary.pools}
-    states = list(trace.states())
+    facts = Facts(trace)
     return {
         (flight.name, number)
         for flight in flights
         if flight.late and flight.target is not None
-        for number in range(flight.posted, flight.ended or len(states))
-        if str(states[number].get(f"{owners[flight.target.pool]}[{flight.target.label}]")) != flight.request
+        for number in range(flight.posted, flight.ended or facts.end + 1)
+        if facts.owner(flight.target, number) != flight.request
     }
 
 

@@ -153,5 +153,15 @@ model = Model(
     terminal=quiet,
     pools=[
         Pool("prefill", PPage, owner="p_owner", content="p_content"),
+        Pool("decode", DPage, owner="d_owner[d]", content="d_content[d][p]"),
+    ],
+    flights=[
+        Flights(
+            ("sender[p][r].flying[d]", "sender[p][r].orphans[d]"),
+            target="receiver[d][r].target[k]",
+            source="req[r].source[k]",
+            into="decode",
+            out_of="prefill",
+        ),
     ],
 )

@@ -8,8 +8,8 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from kvproto.shipped.models import kv_transfer, sglang
-from kvproto.shipped.models.sglang import decode, network, prefill, router
+from kvproto.shipped.models import kv_transfer, outline
+from kvproto.shipped.models.outline import decode, network, prefill, router
 
 from kvproto.explain import why
 from kvproto.lang import Array, Opt, Record, Set, Sort
@@ -134,7 +134,7 @@ def vocabulary(model: Any) -> Vocabulary:
     )
     flights = tuple(
         FlightView(
-            tuple(sglang.Req.label(r) for r in sglang.Req),
+            tuple(outline.Req.label(r) for r in outline.Req),
             _template(f.field),
             _template(f.target) + "[{k}]" if f.target else "",
             _template(f.source) + "[{k}]" if f.source else "",
@@ -217,7 +217,7 @@ OWN = "no page is read before its own request has written it"
 def incident(**switches: Any) -> Trace:
     """The incident in its own proportions: prefill rejects B, decode never hears, and reads A's pages."""
     return build(
-        sglang.model,
+        outline.model,
         "incident",
         "incident",
         [*full_run(A, 3, long=False), (decode.finish, A), *full_run(B, 1, long=True)],
@@ -231,7 +231,7 @@ def incident(**switches: Any) -> Trace:
 def incident_rejected() -> Trace:
     """The same run, one step on: the client of a rejected request gets HTTP 200."""
     return build(
-        sglang.model,
+        outline.model,
         "incident",
         "incident",
         [*full_run(A, 3, long=False), (decode.finish, A), *full_run(B, 1, long=True), (decode.finish, B)],
@@ -249,7 +249,7 @@ def aborted(r: int, *, long: bool) -> list[Call]:
 def late_write() -> Trace:
     """Two requests, small scope: A's posted write lands in a page that B has got."""
     return build(
-        sglang.model,
+        outline.model,
         "0.5.19",
         "small",
         [*aborted(A, long=False), (router.submit, B, False), (decode.prealloc, B), (network.land, A, 0)],
@@ -262,7 +262,7 @@ def late_write() -> Trace:
 def late_read() -> Trace:
     """Three requests: A's late write replaces B's KV in decode page 0, and B reads it; C is under way."""
     return build(
-        sglang.model,
+        outline.model,
         "0.5.19",
         "medium",
         [
@@ -290,7 +290,7 @@ def late_read() -> Trace:
 def reused_source() -> Trace:
     """A's own write carries B's bytes: prefill gave A's source page to B while the write was under way."""
     return build(
-        sglang.model,
+        outline.model,
         "0.5.19",
         "small",
         [
@@ -315,7 +315,7 @@ def reused_source() -> Trace:
 def freed_under_write() -> Trace:
     """Decode frees a page while a write toward it is under way; nothing has landed yet."""
     return build(
-        sglang.model,
+        outline.model,
         "0.5.19",
         "small",
         aborted(A, long=True),

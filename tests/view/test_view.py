@@ -8,7 +8,7 @@ import re
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from kvproto.shipped.models import sglang
+from kvproto.shipped.models import outline
 from trace_samples import SAMPLES, A, build, expected_texts, full_run, golden, late_read, stored
 from trace_strategies import containing, traces, transfers
 
@@ -111,7 +111,7 @@ def test_a_reused_source_is_visible() -> None:
 
 def test_more_writes_than_columns_are_counted() -> None:
     trace = build(
-        sglang.model,
+        outline.model,
         "incident",
         "incident",
         full_run(A, 2, long=True)[:7],

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from kvproto.diagnostics import KvError, Loc
-from kvproto.ir.nodes import Action, Claim, FlightInfo, Init, MachineInfo, Param, PoolInfo, Stmt, System
+from kvproto.ir.nodes import Action, Claim, Init, MachineInfo, Param, Stmt, System
 from kvproto.lang.bind import Chosen
 from kvproto.lang.binding import use
 from kvproto.lang.frontend.claims import Claims, fairness
-from kvproto.lang.frontend.typing import MAX_INDEX, MAX_STARTS, record_type, sort_type
+from kvproto.lang.frontend.typing import MAX_INDEX, MAX_STARTS, record_type
+from kvproto.lang.frontend.views import views
 from kvproto.lang.model import ActionMark, InitMark, Model
 from kvproto.lang.properties import ClaimMark
 from kvproto.lang.source import load
@@ -53,6 +54,7 @@ class _Builder(Claims):
             claims.append(self._deadlock())
         self._distinct(actions, "action")
         self._distinct(claims, "property")
+        pools, flights = views(self.model, self.state)
         machines = {mark.machine.name: mark.machine for _, mark in self.model.marked(ActionMark)}
         return System(
             model=self.model.name,
@@ -64,8 +66,8 @@ class _Builder(Claims):
             inits=inits,
             actions=actions,
             claims=tuple(claims),
-            pools=tuple(PoolInfo(p.name, sort_type(p.page), p.owner, p.content) for p in self.model.pools),
-            flights=tuple(FlightInfo(f.field, f.target, f.source) for f in self.model.flights),
+            pools=pools,
+            flights=flights,
             fairness=fairness(self.model, actions),
             constraint=None if self.model.constraint is None else self.condition(self.model.constraint)[0],
             sources=self.sources,
