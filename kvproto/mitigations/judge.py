@@ -16,7 +16,7 @@ from time import monotonic
 
 from kvproto.engine.outcome import Options
 from kvproto.engine.search import search
-from kvproto.ir.nodes import System
+from kvproto.ir.nodes import LIVENESS, System
 from kvproto.mitigations.inclusion import Outline, outline
 from kvproto.mitigations.rerun import Run, Stage
 from kvproto.mitigations.switches import Question, Recipe
@@ -153,6 +153,7 @@ class Judge:
         self.jobs = jobs
         self.max_sets = max_sets
         self.progress = progress
+        self.about_runs = {claim.name for claim in question.system(0).claims if claim.kind in LIVENESS}
         self.work = Work()
         self.began = monotonic()
         self.keys: dict[int, str] = {}
@@ -247,11 +248,15 @@ class Judge:
         good = [(self.outlines[code], self._held(code)) for code in codes if code in self.outlines]
         return Told(
             tuple(names),
-            tuple(name for name in self.names if name not in names),
+            tuple(name for name in self.names if name not in names and self._as_cheap(name, names)),
             {code: frozenset(verdicts) for code, verdicts in self.verdicts.items()},
             {name: tuple(reversed(runs)) for name, runs in self.runs.items()},
             good,
         )
+
+    def _as_cheap(self, name: str, names: Sequence[str]) -> bool:
+        """Whether judging this property, too, costs little: claims about runs take a graph, and all states."""
+        return (name in self.about_runs) == any(one in self.about_runs for one in names)
 
     def _held(self, code: str) -> frozenset[str]:
         return frozenset(name for name, verdict in self.verdicts[code].items() if verdict)

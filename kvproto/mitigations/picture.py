@@ -12,7 +12,7 @@ from html import escape
 
 from kvproto.mitigations.answer import Answer, GoalAnswer
 from kvproto.mitigations.lattice import bits, members, size_then_value
-from kvproto.mitigations.text import groups
+from kvproto.mitigations.text import groups, words
 
 GOOD, BAD, UNKNOWN, FAINT, INK = "#1a7f37", "#b42318", "#8a6d00", "#d9dde3", "#1f2328"
 
@@ -104,6 +104,10 @@ def _group(canvas: Canvas, answer: Answer, group: list[GoalAnswer], top: float) 
         canvas.text(MARGIN, top, "no set of these switches suffices", color=BAD)
         top += 16
     end = _table(canvas, answer, group[0], top)
+    for chosen, bit in boundary.hurts:
+        end += 16
+        said = f"{words(answer.question, bit)} does harm: it holds with {words(answer.question, chosen)}, not with both"
+        canvas.text(MARGIN, end, said, color=BAD)
     if boundary.verdicts and len(answer.question.switches) <= LARGEST_LATTICE:
         end = _lattice(canvas, answer, group[0], end + 30)
     return end
