@@ -114,7 +114,7 @@ def check_against(found: Answer, expected: dict[int, dict[str, bool]], everythin
         assert stage.again(system.claim(name), stage.strip(run)) is not None
 
 
-slow = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+slow = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @given(texts())
