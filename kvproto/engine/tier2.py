@@ -19,6 +19,7 @@ from pathlib import Path
 
 from kvproto.engine.bytecode import LEAF, PAIR, SLOT, Bytecode, Code
 from kvproto.engine.compile_c import Compiler, compilers, library_suffix
+from kvproto.engine.model_cache import UNFINISHED, mark_used, prune
 from kvproto.engine.native import ABI, build_folders, user_cache
 
 WORTH_STATES = 200_000
@@ -259,7 +260,9 @@ class Compilation:
             path = user_cache() / self._name(compiler)
             if path.exists():
                 with contextlib.suppress(OSError, ValueError):
-                    return CompiledBlocks(path, len(self.code.entries))
+                    blocks = CompiledBlocks(path, len(self.code.entries))
+                    mark_used(path)
+                    return blocks
         return None
 
     def begin(self) -> None:
@@ -268,7 +271,7 @@ class Compilation:
             return
         compiler, folder = self._compilers[0], next(iter(build_folders()))
         try:
-            with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".c", delete=False) as source:
+            with tempfile.NamedTemporaryFile("w", dir=folder, prefix=UNFINISHED, suffix=".c", delete=False) as source:
                 source.write(print_c(self.code))
             self._unfinished = Path(source.name)
             self._target = folder / self._name(compiler)
@@ -294,8 +297,9 @@ class Compilation:
         try:
             if status != 0:
                 raise OSError(f"{self._compilers[0]} failed with exit status {status}")
+            blocks = CompiledBlocks(library, len(self.code.entries))  # before it has a name that others may prune
             library.replace(self._target)
-            blocks = CompiledBlocks(self._target, len(self.code.entries))
+            prune(self._target)
         except (OSError, ValueError) as problem:
             self.complaint = str(problem)
         self._clean()
