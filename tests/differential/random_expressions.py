@@ -358,8 +358,19 @@ def number(scope: Scope, depth: int) -> str:
         sets = reads(scope, lambda k: isinstance(k, SetT) or is_shape(k, "queue", "set", "bag"), depth)
         return f"len({world.pick(sets)() if sets else world.pick(world.sorts).name})"
 
+    def entry() -> str:
+        size = world.draw(1, 3)
+        table = ", ".join(str(world.draw(-2, 3)) for _ in range(size))
+        sorts = [sort for sort in world.sorts if sort.size <= size]
+        if sorts and world.chance(50):
+            return f"({table},)[{element(scope, world.pick(sorts), depth - 1)}]"
+        # A negative index counts from the end in Python, and is refused here.
+        inside = fitting(safe(scope), IntT(0, size - 1), depth - 1)
+        return f"({table},)[{f'max({number(scope, depth - 1)}, 0)' if world.risky() else inside}]"
+
     nested: list[Make] = [
         *random_values.counts(scope, depth),
+        entry,
         arithmetic,
         arithmetic,
         division,
@@ -411,7 +422,11 @@ def element(scope: Scope, kind: SortT, depth: int) -> str:
     def conditional() -> str:
         return f"({argument(scope, kind, 0)} if {condition(scope, depth - 1)} else {element(scope, kind, depth - 1)})"
 
-    return choose(scope, simple, [first, conditional, *calls(scope, kind, depth)], depth)
+    def numbered() -> str:
+        wanted = IntT(0, kind.size - 1)
+        return f"{kind}({number(scope, depth - 1) if world.risky() else fitting(safe(scope), wanted, depth - 1)})"
+
+    return choose(scope, simple, [first, conditional, numbered, *calls(scope, kind, depth)], depth)
 
 
 def member(scope: Scope, kind: EnumT, depth: int) -> str:
