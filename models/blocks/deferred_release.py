@@ -301,8 +301,16 @@ model = Model(
     params=Config,
     presets=[
         Preset("right", "every property holds"),
-        Preset("counted-at-begin", "acknowledged between the look at the room and the call: ack_means_quiet", counts_early=False),
-        Preset("noted-first", "acknowledged between two chunks, and the room not yet marked: ack_means_quiet", marks_first=False),
+        Preset(
+            "counted-at-begin",
+            "acknowledged between the look at the room and the call: ack_means_quiet",
+            counts_early=False,
+        ),
+        Preset(
+            "noted-first",
+            "acknowledged between two chunks, and the room not yet marked: ack_means_quiet",
+            marks_first=False,
+        ),
         Preset("not-poisoned", "acknowledged after a failed call: ack_means_quiet", poisons=False),
         Preset("short-limit", "the limit ends before a call does: limit_means_quiet", limit=Limit.SHORT),
         Preset("not-numbered", "a late acknowledgement frees the next life's pages: ack_fits", numbered=False),

@@ -11,7 +11,6 @@ from enum import Enum, auto
 from kvproto.lang import (
     Array,
     Bool,
-    Int,
     Machine,
     Model,
     Opt,
@@ -40,12 +39,12 @@ class Config(Params):
     early_success: bool = flag(
         False,
         "a write counts as done once it has left the sender",
-        cites="note: measured: Mooncake TCP, framing v1: success with 0 of 64 KiB applied while the receiver was stopped",
+        cites="note: measured: Mooncake TCP, framing v1: success with 0 of 64 KiB applied, the receiver being stopped",
     )
     siblings_go_on: bool = flag(
         False,
         "the first write that fails ends the call; its siblings go on",
-        cites=(STATUS, "note: measured: Mooncake TCP: 1 bad address of 1000, 999 pages landed within a second of the error"),
+        cites=(STATUS, "note: measured: Mooncake TCP: 1 bad address of 1000, 999 pages landed after the error"),
     )
     times_out: bool = flag(
         False,
@@ -111,13 +110,19 @@ network = Machine("network", "lands writes, in any order")
 reader = Machine("reader", "reads the pages of the request that has them")
 
 
+def post_all(s, r):
+    """A write to each page is on its way."""
+    for p in Page:
+        s.flying[r].add(p)
+
+
 @action(caller)
 def post(s, r: Req):
     """Request {r} takes the pages, and a write to each of them is posted."""
     require(s.owner is None and s.call[r] == Call.NONE)
     s.owner = r
     s.call[r] = Call.RUNS
-    s.flying[r] = {p for p in Page}
+    post_all(s, r)
 
 
 def apply(s, r, p):
@@ -190,7 +195,7 @@ def resubmit(s, r: Req):
     """A write of request {r} has failed: the batch is posted again."""
     require(cfg.resubmits and s.call[r] == Call.RUNS and s.failed[r])
     s.orphans[r] = set(s.flying[r])
-    s.flying[r] = {p for p in Page}
+    post_all(s, r)
     s.failed[r] = False
     s.again[r] = True
 
@@ -253,7 +258,11 @@ model = Model(
             "success when the bytes have left: success_means_applied",
             early_success=True,
         ),
-        Preset("siblings-go-on", "one bad write ends the call, the others land later: error_means_quiet", siblings_go_on=True),
+        Preset(
+            "siblings-go-on",
+            "one bad write ends the call, the others land later: error_means_quiet",
+            siblings_go_on=True,
+        ),
         Preset("time-out", "the call gives up, its writes do not: error_means_quiet", times_out=True),
         Preset("cancelled", "the call is cancelled, its writes are not: error_means_quiet", cancels_in_name=True),
         Preset("resubmitted", "two attempts land side by side: applied_once", resubmits=True),
