@@ -12,7 +12,7 @@ from kvproto.cli.options import check_json_file, say, write_json
 from kvproto.diagnostics import KvError
 from kvproto.lang.bind import choose, sorts_of
 from kvproto.lang.binding import Parameter
-from kvproto.lang.load import Target, find, shipped_models
+from kvproto.lang.load import Target, building_blocks, find, shipped_models
 from kvproto.lang.model import Model
 from kvproto.lang.properties import ClaimMark
 
@@ -54,7 +54,8 @@ def _chosen(name: str) -> Target:
 
 def _names_model(word: str) -> bool:
     file, suffix, _ = word.partition(".py")
-    return word.partition("@")[0] in shipped_models() or (bool(suffix) and Path(file + suffix).is_file())
+    known = [*shipped_models(), *building_blocks()]
+    return word.partition("@")[0] in known or (bool(suffix) and Path(file + suffix).is_file())
 
 
 def _refuse_combination(actions: bool, function: str | None, json_file: str | None) -> None:

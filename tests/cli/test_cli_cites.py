@@ -169,12 +169,16 @@ def test_data_in_a_file_beside_the_table(kv: Run, model: Path, here: Path) -> No
 @pytest.mark.parametrize(
     ("name", "lines"),
     [
-        ("f" * 40, 1),
+        ("f" * 51, 1),
+        ("f" * 52, 2),
+        ("Class." + "f" * 48 + ".g", 2),
+        ("Class." + "f" * 49 + ".g", 3),
         ("Class." + "f" * 40, 1),
         ("Class." + "f" * 50, 2),
         ("Class." + "f" * 56, 3),
         ("Class" * 6 + "." + "f" * 45, 3),
         ("A.B.C.D." * 9 + "f", 3),
+        ("A" * 55 + "." + "g" * 10, 3),
     ],
 )
 def test_lines_are_short(kv: Run, write: Write, name: str, lines: int) -> None:
@@ -185,3 +189,34 @@ def test_lines_are_short(kv: Run, write: Write, name: str, lines: int) -> None:
     assert max(map(len, out.splitlines())) <= 80
     assert lines == len(shown)
     assert f"a/b.py:{name}" == "".join(line.strip() for line in shown)
+
+
+@pytest.mark.parametrize(
+    ("folder", "name", "lines"),
+    [
+        ("d" * 48, "f" * 1, 1),
+        ("d" * 48, "f" * 9, 2),
+        ("d" * 48 + "/" + "e" * 48, "f" * 10, 2),
+        ("d" * 48 + "/" + "e" * 48, "f" * 11, 3),
+        ("d" * 56 + "/" + "e" * 56, "f" * 9, 3),
+    ],
+)
+def test_long_paths(kv: Run, write: Write, folder: str, name: str, lines: int) -> None:
+    """A name goes on the last line of a path that has several, if there is room for it."""
+    write(f"@action(m, cites='mooncake:{folder}/b.cpp:{name}')\ndef go(s):\n    s.done = True\n")
+    shown = kv("list", "model.py", "--cites").out.partition("      every  ")[2].splitlines()
+
+    assert f"mooncake:{folder}/b.cpp:{name}" == "".join(line.strip() for line in shown)
+    assert lines == len(shown)
+    assert max(len(shown[0]) + 13, *map(len, shown)) <= 80
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"), [("x" * 37 + " " + "y" * 36, 1), ("x" * 37 + " " + "y" * 37, 2), ("x" * 80, 1)]
+)
+def test_docstrings_are_wrapped(kv: Run, write: Write, words: str, lines: int) -> None:
+    write(f"@action(m, cites='#1')\ndef go(s):\n    '{words}'\n    s.done = True\n")
+    out = kv("list", "model.py", "--cites", "#1").out
+
+    assert lines == sum("x" in line or "y" in line for line in out.splitlines()[3:-1])
+    assert not any(line.isspace() for line in out.splitlines())
