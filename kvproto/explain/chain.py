@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from kvproto.explain.facts import Facts
 from kvproto.explain.slice import START, Edge
@@ -10,17 +10,22 @@ from kvproto.explain.words import count, joined, numbers, with_quote
 from kvproto.trace.printable import cut, shown
 
 
-def chain(facts: Facts, room: int) -> list[str]:
-    """At most `room` sentences: what the verdict reads, then what led to the latest of that, and so on."""
-    verdict = facts.slice.reads_of(facts.slice.verdict)
-    deciders = facts.slice.deciders()
+def chain(facts: Facts, room: int, *, without: Collection[str] = ()) -> list[str]:
+    """At most `room` sentences: what the verdict reads, then what led to the latest of that, and so on.
+
+    Paths in `without` have been told about.
+    """
+    verdict = tuple(e for e in facts.slice.reads_of(facts.slice.verdict) if e.path not in without)
+    deciders = sorted({edge.source for edge in verdict} - {START}, reverse=True)
     if not deciders:
-        return _from_the_start(facts, verdict)[:room]
+        return [] if without else _from_the_start(facts, verdict)[:room]
     told = [_rests_on(facts, source, verdict) for source in deciders[: max(room - 2, 1)]]
     unchanged = [edge for edge in verdict if edge.source == START]
     if unchanged and len(told) < room - 1:
-        told.append(f"It also rests on {_values(facts, unchanged, 0)}, as at the start.")
+        told.append(_unchanged(facts, unchanged))
     told_steps = set(deciders)
+    if len(told) < room:
+        told += _overwritten(facts, deciders[0], verdict, told_steps)
     current = deciders[0]
     while len(told) < room:
         edge = facts.cause(current, sorted(told_steps))
@@ -30,6 +35,32 @@ def chain(facts: Facts, room: int) -> list[str]:
         told_steps.add(edge.source)
         current = edge.source
     return _with_rest(facts, told[:room], told_steps)
+
+
+def _unchanged(facts: Facts, edges: Iterable[Edge]) -> str:
+    """What the verdict found as it had been from the start; of an empty set that nothing ever came into it."""
+    paths = list(dict.fromkeys(edge.path for edge in edges))
+    empty = [path for path in paths if facts.states[0].get(path) == []]
+    rest = [Edge(0, path, START) for path in paths if path not in empty]
+    text = f"{_values(facts, rest, 0)}, as at the start" if rest else ""
+    if not empty:
+        return f"It also rests on {text}."
+    never = f"Nothing was ever put into {joined(empty)}" if len(empty) <= 3 else f"{len(empty)} sets stayed empty"
+    return f"{never}; besides, {text}." if text else f"{never}."
+
+
+def _overwritten(facts: Facts, source: int, verdict: Iterable[Edge], told_steps: set[int]) -> list[str]:
+    """What a step that raised a flag had found and changed: such flags keep that for the verdict to see."""
+    step, mine = facts.step(source), [edge.path for edge in verdict if edge.source == source]
+    if not any(step.delta.get(path) == (False, True) for path in mine):
+        return []
+    for edge in facts.slice.reads_of(source):
+        old, new = step.delta.get(edge.path, (None, None))
+        if isinstance(old, str) and edge.source not in (START, *told_steps) and edge.path not in facts.pool_paths:
+            told_steps.add(edge.source)
+            sentence = f"It changed {edge.path} to {shown(new)} from {shown(old)}, set by {facts.at(edge.source)[:-1]}"
+            return [with_quote(sentence, facts.step(edge.source).text)]
+    return []
 
 
 def _from_the_start(facts: Facts, verdict: tuple[Edge, ...]) -> list[str]:

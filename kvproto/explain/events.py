@@ -42,7 +42,8 @@ class Flight:
 
     `owner` and `source_owner` are the owners of the two pages when it landed (not yet landed: at the end);
     `late` says that the target was not the request's own any more, `source_late` the same of the source.
-    `content` is what landed; `left` the steps at which the write went from one set of writes to another.
+    `left` are the steps at which the write went from one set of writes to another; `way_path` is the set that it was
+    in last, and `way` the same for names.
     """
 
     request: str
@@ -59,6 +60,7 @@ class Flight:
     slice: str = ""
     left: tuple[int, ...] = ()
     way: str = ""
+    way_path: str = ""
 
     @property
     def name(self) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from kvproto.explain.edges import domain_edges
-from kvproto.explain.events import Domain, Flight, Kind, Page, name_of
+from kvproto.explain.events import Domain, Flight, Kind, Page, PageRead, name_of
 from kvproto.explain.slice import START, Edge, Slice, backward_slice
-from kvproto.explain.words import call, ranges
+from kvproto.explain.words import call, joined, ranges
 from kvproto.trace.trace import State, Step, Trace
 
 
@@ -56,6 +56,14 @@ class Facts:
         prefix = f"{wanted[0].pool} " if pool and len(views) > 1 else ""
         return f"{prefix}{word} {ranges((page.label for page in wanted), order)}"
 
+    def parts(self, reads: Iterable[PageRead]) -> str:
+        """The pages of some reads, with their slices in brackets where pages have several."""
+        slices: dict[str, list[Page]] = {}
+        for read in reads:
+            slices.setdefault(read.slice, []).append(read.page)
+        named = [self.pages(pages) + (f" ({part})" if part else "") for part, pages in slices.items()]
+        return joined(named)
+
     def owner(self, page: Page, state: int) -> str | None:
         """Who owns the page in that state."""
         view = self.trace.vocabulary.pool(page.pool)
@@ -85,15 +93,35 @@ class Facts:
                 return event.step
         return None
 
+    def lost(self, page: Page, request: str, before: int) -> int | None:
+        """The last step before a step at which the request gave the page back, if it has not got it again since."""
+        event = self.domain.last(Kind.FREED, page, before, request)
+        given = self.given(page, request, before)
+        return None if event is None or (given is not None and given > event.step) else event.step
+
     def posted_for(self, request: str, after: int, before: int) -> list[Flight]:
         """Writes that the request posted in between (both excluded)."""
         return [f for f in self.domain.flights if f.request == request and after < f.posted < before]
 
     def cause(self, number: int, avoid: Sequence[int] = ()) -> Edge | None:
-        """Of what a step read apart from pages, the value that was set last (not by a step in `avoid`)."""
+        """Of what a step read apart from pages, the value that was set last (not by a step in `avoid`).
+
+        A set that was empty when the step put something into it is no cause of the step.
+        """
+        delta = self.step(number).delta
         edges = [
             edge
             for edge in self.slice.reads_of(number)
             if edge.path not in self.pool_paths and edge.source != START and edge.source not in avoid
+            if delta.get(edge.path, (None, None))[0] != []
         ]
         return max(edges, key=lambda edge: edge.source, default=None)
+
+    def cause_elsewhere(self, number: int, avoid: Sequence[int] = ()) -> int | None:
+        """The step of another machine that a step goes back to: cause of cause, past those of its own machine."""
+        lane, current = self.step(number).lane, number
+        while (edge := self.cause(current, [*avoid, current])) is not None:
+            current = edge.source
+            if self.step(current).lane != lane:
+                return current
+        return None

@@ -82,6 +82,7 @@ def _flight(lookup: _Lookup, view: FlightView, request: str, way: _Way, number: 
         view.slice,
         tuple(way.left),
         f"~{number}.{way.set}" if number or way.set else "",
+        _fill((view.field, *view.also)[way.set], request, ""),
     )
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from kvproto.explain.chain import chain
 from kvproto.explain.facts import Facts
 from kvproto.explain.read_story import wrong_read
-from kvproto.explain.write_story import freed_under_write, late_landing
+from kvproto.explain.write_story import freed_under_write, late_landing, still_flying, wrong_source
 from kvproto.trace.trace import Trace
 
 MOST = 6
@@ -23,9 +23,12 @@ LEAST = 3
 def why(trace: Trace) -> tuple[str, ...]:
     """The explanation of a trace: steps are counted from 1, pages are named by their labels."""
     facts = Facts(trace)
-    told = wrong_read(facts) or late_landing(facts) or freed_under_write(facts)
-    if len(told) < LEAST:
-        told = told + chain(facts, (LEAST if told else MOST) - len(told))
+    told = wrong_read(facts) or late_landing(facts) or wrong_source(facts) or freed_under_write(facts)
+    if not told:
+        told, paths = still_flying(facts)
+        told += chain(facts, MOST - len(told), without=paths)
+    elif len(told) < LEAST:
+        told = told + chain(facts, LEAST - len(told))
     if trace.loop is not None:
         told = [*told[: MOST - 1], _for_ever(facts.end, trace.loop)]
     return tuple(told[:MOST])

@@ -49,6 +49,11 @@ def joined(parts: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
 
 
+def capital(sentence: str) -> str:
+    """The sentence with a capital at its beginning."""
+    return sentence[:1].upper() + sentence[1:]
+
+
 def with_quote(sentence: str, text: str) -> str:
     """`sentence: "text"`, the text cut at a word where it would make the sentence too long."""
     text = " ".join(text.split())

@@ -6,7 +6,7 @@ and lands late; hence the bands, at the right.  Plain ASCII, so that a log of an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kvproto.explain import Flight, PageRead, domain_edges
@@ -19,6 +19,7 @@ NARROWEST = 40
 
 LEGEND = {
     "|": "number: a write is posted, by position;  |: in flight",
+    "[": "0[1], 0p=1: position 0, to rank 1, to the slice p=1 of the page",
     "v": "v: lands",
     "!": "!: in flight toward a page that its request has lost",
     "X": "X: lands LATE, in a page that is not its request's any more",
@@ -48,10 +49,10 @@ def render_lanes(trace: Trace, *, width: int = 80) -> str:
         return "  (no steps: the initial state decides)\n"
     flights = [f for f in domain_edges(trace).flights if f.target is not None]
     digits = len(str(len(trace.steps)))
-    labels = {f.name: printable(f.position) for f in flights}
+    labels = _labels(flights)
     cell = min(max([2, *(cells(text) + 1 for text in labels.values())]), width // 3)
     bands = _assign(flights, most=max((width // 3) // cell, 1))
-    picture = _Picture(trace, flights, bands, cell, digits, width)
+    picture = _Picture(trace, flights, labels, bands, cell, digits, width)
     rows = picture.header()
     for number in range(1, len(trace.steps) + 1):
         rows += picture.row(number)
@@ -71,6 +72,21 @@ def legend(entries: Sequence[str], width: int) -> list[str]:
             lines[-1] += ";" if lines[-1] else ""
             lines.append(entry)
     return [f"  {part}" for line in lines if line for part in fold(line, width - 2)]
+
+
+def _labels(flights: Sequence[Flight]) -> dict[str, str]:
+    """What each flight is called at its posting: its position, and where it goes to if there are several ranks.
+
+    To `decode[1]` that is `0[1]`, to the slice `p=1` of its pages `0p=1`.
+    """
+    ways = {(flight.target.pool, flight.slice) for flight in flights if flight.target is not None}
+    several = len(ways) > 1
+    names = {}
+    for flight in flights:
+        bracket = flight.target.pool.partition("[")[1:] if flight.target is not None and several else ()
+        part = flight.slice if several else ""
+        names[flight.name] = printable(flight.position + "".join(bracket) + part)
+    return names
 
 
 def _assign(flights: Sequence[Flight], most: int) -> _Bands:
@@ -94,10 +110,20 @@ def _assign(flights: Sequence[Flight], most: int) -> _Bands:
 class _Picture:
     """Column widths, fixed once, and the rows drawn with them."""
 
-    def __init__(self, trace: Trace, flights: list[Flight], bands: _Bands, cell: int, digits: int, width: int) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        flights: list[Flight],
+        labels: Mapping[str, str],
+        bands: _Bands,
+        cell: int,
+        digits: int,
+        width: int,
+    ) -> None:
         self.trace = trace
         self.facts = Facts(trace)
         self.flights = flights
+        self.labels = labels
         self.bands = bands
         self.cell = cell
         self.digits = digits
@@ -180,7 +206,9 @@ class _Picture:
         if number == flight.ended:
             return _landing(flight) if first else ""
         if number == flight.posted and first:
-            return cut(printable(flight.position), self.cell - 1)
+            name = self.labels[flight.name]
+            self.marks |= set("[") if name != printable(flight.position) else set()
+            return cut(name, self.cell - 1)
         return "!" if (flight.name, number) in self.lost else "|"
 
     def _reading(self, number: int, at: int) -> list[str]:
@@ -259,8 +287,10 @@ def short_call(step: Step) -> str:
 
 
 def _wrap_call(text: str, size: int) -> list[str]:
-    """A call in lines of at most `size` cells, broken before its arguments if that is enough."""
+    """A call in lines of at most `size` cells, broken before its arguments or at its underscores if that is enough."""
     if cells(text) <= size:
         return [text]
     name, bracket, args = text.partition("(")
-    return fold(name, size) + [f" {line}" for line in fold(bracket + args, size - 1)]
+    # Spaces after underscores, where `fold` may break, and out again.
+    words = [line.replace("_ ", "_") for line in fold(name.replace("_", "_ "), size)]
+    return words + [f" {line}" for line in fold(bracket + args, size - 1)]

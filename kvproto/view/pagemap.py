@@ -24,10 +24,18 @@ LEGEND = (
 _LABEL = 22
 
 
-def cell(owner: Value, content: Value) -> str:
-    """The text of one page."""
-    who, what = _name(owner), _name(content)
-    return who if owner == content else f"{who}<{what}"
+SLICES = "B<A/.: B's page, one slice of it written last by A, the next one empty"
+"""Explained where pages have several slices that differ."""
+
+
+def cell(owner: Value, *contents: Value) -> str:
+    """The text of one page, with all its slices if they differ."""
+    who = _name(owner)
+    if all(content == owner for content in contents):
+        return who
+    first, *rest = contents
+    what = [first] if all(content == first for content in rest) else contents
+    return f"{who}<{'/'.join(map(_name, what))}"
 
 
 def _name(value: Value) -> str:
@@ -61,7 +69,7 @@ def _states(trace: Trace) -> list[State]:
 
 
 def _row(pool: PoolView, state: State) -> list[str]:
-    return [cell(state.get(f"{pool.owner}[{p}]"), state.get(f"{pool.content}[{p}]")) for p in pool.pages]
+    return [cell(state.get(pool.owned(p)), *map(state.get, pool.contents(p).values())) for p in pool.pages]
 
 
 def _changes(
@@ -109,4 +117,6 @@ def _cells(texts: Sequence[str], size: int) -> str:
 def _text(rows: list[str], width: int) -> str:
     if not rows:
         return "  (the model has no page pools)\n"
-    return "\n".join(row.rstrip() for row in [*rows, *legend(LEGEND, width)]) + "\n"
+    several = any("<" in row and "/" in row for row in rows)
+    entries = [*LEGEND, SLICES] if several else LEGEND
+    return "\n".join(row.rstrip() for row in [*rows, *legend(entries, width)]) + "\n"

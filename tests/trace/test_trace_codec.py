@@ -288,7 +288,7 @@ def test_write_and_read(tmp_path: Path) -> None:
     trace = stored("incident")
     folder = tmp_path / "new" / "traces"
     path = codec.write(trace, folder)
-    assert path == folder / "sglang-incident-reads_no_foreign_data.trace.json"
+    assert path == folder / "outline-incident-reads_no_foreign_data.trace.json"
     assert codec.read(path) == trace
     assert codec.write(trace, folder) == path
     assert [path] == list(folder.iterdir())

@@ -1,0 +1,56 @@
+"""Messages that had not arrived: elements of sets that one machine has put in and nobody has taken out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from kvproto.explain.facts import Facts
+from kvproto.explain.words import call
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Element `what` of the set `path`, there since step `since`."""
+
+    path: str
+    what: str
+    since: int
+
+
+def not_taken(facts: Facts, request: str, start: int, end: int) -> list[str]:
+    """The last thing that another machine had put into a set of the request before step `start`, there until `end`.
+
+    A set whose elements come from one machine and are waited for by another is how a model writes a channel.
+    """
+    lane = facts.step(start).lane
+    found = [item for item in _lasting(facts, request, start, end) if facts.step(item.since).lane != lane]
+    if not found:
+        return []
+    item = max(found, key=lambda item: item.since)
+    by = f"step {item.since}, {call(facts.step(item.since))},"
+    return [f"What {by} had put into {item.path}, {item.what}, had not been taken out by step {end}."]
+
+
+def _lasting(facts: Facts, request: str, start: int, end: int) -> Iterator[Pending]:
+    """Elements that are names, in a set of the request, from some step before `start` until after `end`."""
+    writes = {path for flight in facts.trace.vocabulary.flights for path in (flight.field, *flight.also)}
+    flying = {path.replace("{r}", request) for path in writes}
+    states = facts.states[start - 1 : end + 1]
+    for path, value in states[0].items():
+        if not isinstance(value, list) or f"[{request}]" not in path or path in flying:
+            continue
+        for item in value:
+            values = [state[path] for state in states]
+            if isinstance(item, str) and all(isinstance(held, list) and item in held for held in values):
+                yield Pending(path, item, _since(facts, path, item, start - 1))
+
+
+def _since(facts: Facts, path: str, item: str, state: int) -> int:
+    """The step that put the element in, of those that it has been there ever since."""
+    while state > 0:
+        before = facts.states[state - 1][path]
+        if not isinstance(before, list) or item not in before:
+            return state
+        state -= 1
+    return 0
