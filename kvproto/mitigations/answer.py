@@ -74,7 +74,8 @@ def answer(question: Question, judge: Judge, *, all_sets: bool | None = None) ->
     find = exact if _exactly(question, all_sets) else walk
     singles = [0, *bits(question.everything)]
     judge.ahead(singles, judge.names)
-    found = [(name, text, names, find(question.everything, Goal(judge, names))) for name, text, names in goals]
+    _verdicts(judge, singles)
+    found = [(name, text, names, find(question.everything, Goal(judge, names, singles))) for name, text, names in goals]
     given = [_judged(judge, name, text, names, boundary) for name, text, names, boundary in found]
     finder = _Runs(question, judge)
     for goal in given:
@@ -103,8 +104,12 @@ def _ended(
     finder: _Runs,
     never: tuple[str, ...],
 ) -> Answer:
-    verdicts = {chosen: {name: judge.verdict(chosen, (name,)) for name in judge.names} for chosen in sets}
+    verdicts = _verdicts(judge, sets)
     return Answer(question, question.system(0), goals, verdicts, finder.found, finder.systems, judge.work, never)
+
+
+def _verdicts(judge: Judge, sets: Sequence[int]) -> dict[int, dict[str, bool | None]]:
+    return {chosen: {name: judge.verdict(chosen, (name,)) for name in judge.names} for chosen in sets}
 
 
 def _exactly(question: Question, all_sets: bool | None) -> bool:
@@ -115,7 +120,7 @@ def _judged(judge: Judge, name: str, text: str, names: tuple[str, ...], boundary
     """The goal with its sufficient sets confirmed by searches of their own, which also show what holds emptily."""
     vacuous: dict[int, str] = {}
     for chosen in boundary.sufficient:
-        judge.confirm(chosen)
+        judge.confirm(chosen, names)
         empty = judge.vacuous.get(judge.keys[chosen], {})
         said = [empty[one] for one in names if one in empty]
         if said:

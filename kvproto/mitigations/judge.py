@@ -163,7 +163,7 @@ class Judge:
         self.vacuous: dict[str, dict[str, str]] = {}
         self.fired: set[str] = set()
         self.idle: set[str] = set()
-        self.searched: set[str] = set()
+        self.searched: set[tuple[str, str]] = set()
         self._pool: ProcessPoolExecutor | None = None
 
     def __enter__(self) -> Judge:
@@ -187,15 +187,13 @@ class Judge:
             self._take(chosen, examine(self.question, chosen, self._told(chosen, names), self.options))
         return self._together(self.verdicts[self.keys[chosen]], names)
 
-    def confirm(self, chosen: int) -> bool:
-        """Search a set whose verdicts may have been inferred.
-
-        Gives false where the search stops before it has decided something; raises Disagreement where it says otherwise.
-        """
+    def confirm(self, chosen: int, names: Sequence[str]) -> None:
+        """Search a set whose verdicts may have been inferred; raises Disagreement where the search says otherwise."""
         code = self.keys[chosen]
-        if code in self.searched:
-            return True
-        nothing = Told(self.names, (), {}, {}, ())
+        left = tuple(name for name in names if (code, name) not in self.searched)
+        if not left:
+            return
+        nothing = Told(left, (), {}, {}, ())
         found = examine(self.question, chosen, nothing, self.options)
         for name, verdict in found.verdicts.items():
             before = self.verdicts[code].get(name)
@@ -204,8 +202,7 @@ class Judge:
             if verdict is None and before is not None:
                 found.verdicts[name] = before
         self._take(chosen, found)
-        self.searched.add(code)
-        return None not in found.verdicts.values()
+        self.searched |= {(code, name) for name in left}
 
     def ahead(self, sets: Iterable[int], names: Sequence[str]) -> None:
         """Decide sets that will be asked for, in several processes if there are."""
@@ -217,11 +214,6 @@ class Judge:
             futures = [self._pool.submit(_work, chosen, self._told(chosen, names)) for chosen in some]
             for chosen, future in zip(some, futures, strict=True):
                 self._take(chosen, future.result())
-
-    def decided(self, names: Sequence[str]) -> dict[int, bool]:
-        """Sets for which it is known whether all these properties hold."""
-        found = {chosen: self._together(self.verdicts[code], names) for chosen, code in self.keys.items()}
-        return {chosen: verdict for chosen, verdict in found.items() if verdict is not None}
 
     @staticmethod
     def _together(known: Mapping[str, bool | None], names: Sequence[str]) -> bool | None:
@@ -289,15 +281,21 @@ class Judge:
 
 
 class Goal:
-    """Some properties, all of which have to hold, as the walk over the lattice asks for them."""
+    """Some properties, all of which have to hold, as the walk over the lattice asks for them.
 
-    def __init__(self, judge: Judge, names: Sequence[str]) -> None:
+    What was decided for other goals only is no evidence here: it depends on the number of processes; answers do not.
+    """
+
+    def __init__(self, judge: Judge, names: Sequence[str], known: Iterable[int] = ()) -> None:
         self.judge = judge
         self.names = tuple(names)
+        self.verdicts = {chosen: judge.verdict(chosen, names) for chosen in known}
 
     def decide(self, chosen: int) -> bool | None:
         """Whether all hold; None if that is not known."""
-        return self.judge.verdict(chosen, self.names)
+        if chosen not in self.verdicts:
+            self.verdicts[chosen] = self.judge.verdict(chosen, self.names)
+        return self.verdicts[chosen]
 
     def ahead(self, sets: Iterable[int]) -> None:
         """Decide these sets in parallel, if there are processes for it."""
@@ -305,7 +303,7 @@ class Goal:
 
     def decided(self) -> Mapping[int, bool]:
         """All sets decided so far."""
-        return self.judge.decided(self.names)
+        return {chosen: verdict for chosen, verdict in self.verdicts.items() if verdict is not None}
 
 
 _HERE: dict[str, tuple[Question, Options]] = {}

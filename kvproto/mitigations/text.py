@@ -98,7 +98,7 @@ def _group(answer: Answer, group: list[GoalAnswer], traces: Traces) -> Iterator[
     for chosen in boundary.sufficient:
         if chosen or boundary.insufficient:
             empty = f"   (vacuously: {first.vacuous[chosen]} is never true)" if chosen in first.vacuous else ""
-            yield from _folded(words(asked, chosen) + empty, "    ")
+            yield from _folded(" + ".join(asked.names(chosen)) + empty, "    ")
     if boundary.insufficient:
         yield f"  not enough, each of these largest sets ({len(boundary.insufficient)})"
     names = tuple(dict.fromkeys(name for goal in group for name in goal.names))
