@@ -25,6 +25,10 @@ class StatePath:
     holes: Mapping[str, LeafT]
     end: Type
 
+    def __str__(self) -> str:
+        """The path as a model writes it."""
+        return re.sub(r"\{(\w+)\}", r"\1", self.text)
+
     def filled(self, labels: Mapping[str, str]) -> str:
         """The text with labels for those indices."""
         text = self.text
@@ -68,7 +72,7 @@ def _field(path: StatePath, text: str, name: str, refuse: Refuse) -> StatePath:
     found = path.end.get(name) if isinstance(path.end, RecordT) and path.end.shape == "record" else None
     if found is None:
         known = [n for n, _ in path.end.fields] if isinstance(path.end, RecordT) else []
-        where = path.text or "the state"
+        where = str(path) or "the state"
         refuse(
             f"{text} is no path of the state: {where} has no field {name!r}{did_you_mean(name, known)}",
             f"{where} is {_kind(path.end)}",
@@ -81,7 +85,7 @@ def _index(path: StatePath, text: str, name: str, refuse: Refuse) -> StatePath:
     if not isinstance(path.end, ArrayT):
         refuse(
             f"{text} has an index too many: [{name}]",
-            f"{path.text} is {_kind(path.end)}",
+            f"{path} is {_kind(path.end)}",
             "write an index for each array on the way, and no other",
         )
     kind = path.end.index

@@ -36,10 +36,11 @@ def views(model: Model, state: RecordT) -> tuple[tuple[PoolInfo, ...], tuple[Fli
 class _Declared:
     """A declaration of the model, which finds paths and complains at its own place."""
 
-    def __init__(self, model: Model, state: RecordT, what: str) -> None:
+    def __init__(self, model: Model, state: RecordT, call: str, name: str) -> None:
         self.model = model
         self.state = state
-        self.what = what
+        self.call = call
+        self.what = f"{call.lower()} {name!r}" if name else call.lower()
 
     def find(self, text: str, implied: str = "") -> StatePath:
         """The path in the state."""
@@ -50,11 +51,12 @@ class _Declared:
         return find(text, self.state, implied, refuse)
 
     def refuse(self, text: str, message: str, reason: str, cure: str) -> NoReturn:
-        """KV156 at the string in the file of the model, if it stands there."""
+        """KV156 at the string in a call of this kind in the file of the model, or at the call, if they stand there."""
         source = load(Path(self.model.source))
-        nodes = (n for n in ast.walk(source.tree) if isinstance(n, ast.Constant) and n.value == text)
-        message, node = f"{self.what}: {message}", next(nodes, None)
-        if node is not None:
+        calls = [n for n in ast.walk(source.tree) if isinstance(n, ast.Call) and _called(n) == self.call]
+        nodes = [n for call in calls for n in ast.walk(call) if isinstance(n, ast.Constant) and n.value == text]
+        message = f"{self.what}: {message}"
+        for node in (*nodes, *calls):
             source.fail("KV156", node, message, reason, cure)
         raise KvError("KV156", message, reason=reason, cure=cure)
 
@@ -63,7 +65,7 @@ class _PoolPaths(_Declared):
     """The two paths of a pool, their last index over the page sort called `PAGE`."""
 
     def __init__(self, model: Model, state: RecordT, pool: Pool) -> None:
-        super().__init__(model, state, f"pool {pool.name!r}")
+        super().__init__(model, state, "Pool", pool.name)
         self.name = pool.name
         self.page = sort_type(pool.page)
         self.owner = self._page_path(pool.owner)
@@ -121,6 +123,11 @@ class _PoolPaths(_Declared):
         return _bracket({name: labels[name] for name in self.slices}) if several else ""
 
 
+def _called(node: ast.Call) -> str:
+    """The last name of what is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
 def _choices(kinds: Mapping[str, LeafT]) -> Iterator[dict[str, str]]:
     """All labels for some indices."""
     for labels in product(*(labels_of(kind) for kind in kinds.values())):
@@ -160,7 +167,7 @@ class _FlightPaths(_Declared):
 
     def __init__(self, model: Model, state: RecordT, view: Flights, pools: Sequence[_PoolPaths]) -> None:
         texts = (view.field,) if isinstance(view.field, str) else tuple(view.field)
-        super().__init__(model, state, f"flights {texts[0] if texts else ''!r}")
+        super().__init__(model, state, "Flights", texts[0] if texts else "")
         self.fields = [self._field(text) for text in texts]
         if not self.fields:
             self.refuse("", "there is no field", "it holds the writes under way", 'name one: Flights("req.flying")')
@@ -223,7 +230,7 @@ class _FlightPaths(_Declared):
         if page is not None and _inner(page.end) != pool.page:
             self.refuse(
                 name,
-                f"pool {name!r} has pages of {pool.page}, and {page.text} is of type {page.end}",
+                f"pool {name!r} has pages of {pool.page}, and {page} is of type {page.end}",
                 "the number of a page says which one it is in its own pool only",
                 "name the pool of those pages",
             )
