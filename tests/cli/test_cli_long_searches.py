@@ -191,7 +191,7 @@ def test_a_disk_that_fills_up(kv: Run, here: Path, states: str, interval: str) -
     """Nothing is lost but the journal, or the end of it."""
     args = ["check", "outline@0.5.19", "--max-states", states, "--checkpoint", "j", "--checkpoint-interval", interval]
     command = [sys.executable, "-c", FULL, *args]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
 
     assert (done.returncode, done.stderr) == (1, "")
     assert ("warning KV024" in done.stdout) == (states == "30000")
