@@ -273,7 +273,9 @@ def _vocabulary(place: Field, state: State) -> Vocabulary:
     held = place.mapping().get("containers")
     lanes, pools, flights, *_ = place.keys(*VOCABULARY_KEYS, *(["containers"] if held else []))
     containers = _each(held, _container, state) if held else ()
-    return Vocabulary(lanes.texts(), _each(pools, _pool, state), _each(flights, _flight, state), containers)
+    views = _each(pools, _pool, state)
+    writes = tuple(_flight(item, state, {pool.name: pool for pool in views}) for item in flights.items())
+    return Vocabulary(lanes.texts(), views, writes, containers)
 
 
 def _each(place: Field, make: Callable[[Field, State], T], state: State) -> tuple[T, ...]:
@@ -297,7 +299,7 @@ def _present(place: Field, keys: tuple[str, ...]) -> list[str]:
     return [key for key in keys if key in held]
 
 
-def _flight(place: Field, state: State) -> FlightView:
+def _flight(place: Field, state: State, pools: Mapping[str, PoolView]) -> FlightView:
     names = _present(place, EXTRA_FLIGHT_KEYS)
     requests, field, target, source, *rest = place.keys(*FLIGHT_KEYS, *names)
     extra = dict(zip(names, rest, strict=True))
@@ -307,8 +309,17 @@ def _flight(place: Field, state: State) -> FlightView:
             if not isinstance(state.get(path.text().replace("{r}", request)), list):
                 path.refuse("the path of a set of init, with {r} for the request")
     more = {key: item.text() for key, item in extra.items()}
+    for key in ("into", "out_of"):
+        if more.get(key, "") not in ("", *pools):
+            extra[key].refuse("the name of a pool")
+    if "slice" in more and more["slice"] not in [part.name for part in _slices(pools, more.get("into", ""))]:
+        extra["slice"].refuse("the name of a slice of the pool in into")
     texts = field.text(), target.text(), source.text()
     return FlightView(requests.texts(), *texts, tuple(path.text() for path in also), **more)
+
+
+def _slices(pools: Mapping[str, PoolView], name: str) -> tuple[SliceView, ...]:
+    return pools[name].slices if name in pools else ()
 
 
 def _container(place: Field, state: State) -> ContainerView:

@@ -7,7 +7,7 @@ from trace_samples import stored
 from trace_strategies import transfers
 
 from kvproto.explain import Kind, Page, domain_edges
-from kvproto.trace.trace import Trace
+from kvproto.trace.trace import State, Trace
 
 relaxed = settings(suppress_health_check=list(HealthCheck), deadline=None)
 
@@ -86,11 +86,21 @@ def test_events_and_flights_match_the_states(trace: Trace) -> None:
         if event.kind is Kind.GIVEN:
             assert states[event.step][f"{event.page.pool}.owner[{event.page.label}]"] == event.request
     for flight in domain.flights:
-        assert flight.position in states[flight.posted][f"fly[{flight.request}]"]
+        assert flight.position in under_way(trace, flight.request, states[flight.posted])
         if flight.ended is not None:
-            assert flight.position not in states[flight.ended][f"fly[{flight.request}]"]
+            assert flight.position not in states[flight.ended][flight.way_path]
         if flight.landed is not None:
             assert flight.landed == flight.ended
             assert flight.late == (flight.owner != flight.request)
-    in_flight = {f"fly[{f.request}]" for f in domain.flights if f.ended is None}
-    assert in_flight == {path for path, value in states[-1].items() if path.startswith("fly[") and value}
+        for number in range(flight.posted, flight.ended or len(states)):
+            assert flight.position in under_way(trace, flight.request, states[number])
+    for request in trace.vocabulary.flights[0].requests:
+        hanging = [f.position for f in domain.flights if f.ended is None and f.request == request]
+        assert sorted(hanging) == sorted(under_way(trace, request, states[-1]))
+
+
+def under_way(trace: Trace, request: str, state: State) -> list[str]:
+    """The positions in all sets of writes of a request."""
+    (view,) = trace.vocabulary.flights
+    sets = [state[path.replace("{r}", request)] for path in (view.field, *view.also)]
+    return [str(position) for held in sets if isinstance(held, list) for position in held]

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kvproto.trace.trace import ContainerView, FlightView, PoolView, Step, Trace, Vocabulary
+from kvproto.trace.trace import ContainerView, FlightView, PoolView, SliceView, Step, Trace, Vocabulary
 
 NASTY = [
     "\x1b[31m",
@@ -70,23 +70,28 @@ def transfers(draw: st.DrawFn, hostile: bool = True) -> Trace:
     page = st.integers(0, 40).map(str) | (names if hostile else st.integers(0, 9).map(str))
     pages = draw(st.lists(page, min_size=1, max_size=12, unique=True))
     pools = draw(st.lists(names, min_size=1, max_size=2, unique=True))
+    sliced, several = draw(st.booleans()), draw(st.booleans())
     domain: dict[str, st.SearchStrategy[Any]] = {}
     request = st.none() | st.sampled_from(requests)
     for pool in pools:
         for p in pages:
-            domain[f"{pool}.owner[{p}]"] = domain[f"{pool}.content[{p}]"] = request
+            domain[f"{pool}.owner[{p}]"] = domain[f"{pool}.content[{p}]"] = domain[f"{pool}[{p}].other"] = request
     for r in requests:
         domain[f"flag[{r}]"] = st.booleans()
-        domain[f"fly[{r}]"] = st.lists(st.sampled_from(pages), max_size=6, unique=True)
+        for field in ("fly", "late"):
+            domain[f"{field}[{r}]"] = st.lists(st.sampled_from(pages), max_size=6, unique=True)
         for p in pages:
             domain[f"target[{r}][{p}]"] = domain[f"source[{r}][{p}]"] = st.none() | st.sampled_from(pages)
     init = {path: draw(kind) if draw(st.booleans()) else None for path, kind in domain.items()}
-    init |= {f"fly[{r}]": [] for r in requests if init[f"fly[{r}]"] is None}
+    fields = [f"{field}[{r}]" for r in requests for field in ("fly", "late")]
+    init |= {path: [] for path in fields if init[path] is None}
     lanes = draw(st.lists(names, min_size=1, max_size=9, unique=True))
     steps = draw_steps(draw, domain, dict(init), lanes, requests)
     templates = draw(
         st.sampled_from([("", ""), ("target[{r}][{k}]", ""), ("target[{r}][{k}]", "source[{r}][{k}]")])
     )
+    also = ("late[{r}]",) if several else ()
+    ways = draw(st.sampled_from([("", "", ""), (pools[0], "", ""), (pools[0], "q" if sliced else "", pools[-1])]))
     return Trace(
         *(draw(names) for _ in range(3)),
         {"Req": len(requests), "switch": True, "other": False},
@@ -96,10 +101,16 @@ def transfers(draw: st.DrawFn, hostile: bool = True) -> Trace:
         blame=draw(st.lists(st.sampled_from(sorted(domain)), max_size=5).map(tuple)),
         vocabulary=Vocabulary(
             tuple(lanes),
-            tuple(PoolView(pool, tuple(pages), f"{pool}.owner", f"{pool}.content") for pool in pools),
-            (FlightView(tuple(requests), "fly[{r}]", *templates),),
+            tuple(pool_view(pool, tuple(pages), sliced) for pool in pools),
+            (FlightView(tuple(requests), "fly[{r}]", *templates, also, *ways),),
         ),
     )
+
+
+def pool_view(pool: str, pages: tuple[str, ...], sliced: bool) -> PoolView:
+    """A pool with one slice, or with a second one whose path has the page inside."""
+    slices = (SliceView("p", f"{pool}.content"), SliceView("q", f"{pool}[{{w}}].other")) if sliced else ()
+    return PoolView(pool, pages, f"{pool}.owner", f"{pool}.content", slices)
 
 
 def draw_steps(
