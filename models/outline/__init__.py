@@ -1,4 +1,4 @@
-"""The protocol in outline: 17 actions that show both classes of leaks, and that `kvproto replay` performs on tensors."""
+"""The protocol in outline: 17 actions that show both classes of leaks, as `kvproto replay` performs them."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvproto.lang import Bool, action, require
+from kvproto.lang import action, require
 
 from .config import cfg
 from .rooms import fault, forget, quiet_engine, release_source

@@ -132,6 +132,11 @@ def compute(s, r, chunk):
             s.p_content[q.source[k]] = r
 
 
+def chunked_free(s):
+    """No other request is between its chunks: the scheduler has one `chunked_req`."""
+    return not any(s.req[o].prefill in (Prefill.LAUNCHED, Prefill.CHUNKED) for o in Req)
+
+
 def room_for(s, q, chunk):
     """The prefill pool has the pages that the chunk needs."""
     used = sum(s.p_owner[w] is not None for w in PPage)
@@ -149,7 +154,7 @@ def room_for(s, q, chunk):
 def forward_chunk(s, r: Req):
     """Prefill computes the first chunk of request {r} and hands it to the transfer workers."""
     q = s.req[r]
-    require(cfg.two_chunks and not cfg.early_send)
+    require(cfg.two_chunks and not cfg.early_send and chunked_free(s))
     require(q.prefill == Prefill.WAITING and chunks(q) == 2 and not q.doomed and room_for(s, q, 0))
     fill(s, r, 0)
     compute(s, r, 0)
@@ -166,7 +171,7 @@ def forward_chunk(s, r: Req):
 def launch_chunk(s, r: Req):
     """The first chunk of request {r} is handed to the transfer workers while the pass that fills its pages runs."""
     q = s.req[r]
-    require(cfg.two_chunks and cfg.early_send)
+    require(cfg.two_chunks and cfg.early_send and chunked_free(s))
     require(q.prefill == Prefill.WAITING and chunks(q) == 2 and not q.doomed and room_for(s, q, 0))
     fill(s, r, 0)
     enqueue(s, r)
@@ -256,6 +261,11 @@ def inflight_failure(s, r: Req):
     """A rank reports a failure for request {r}; prefill frees source pages and row at once."""
     q = s.req[r]
     require(q.prefill == Prefill.INFLIGHT and any(failed_room(q, s.sender[p][r]) for p in PRank))
+    if cfg.pipeline:
+        # Stages agree on which rooms are through, and each then goes by what it has seen itself.
+        require(all(failed_room(q, s.sender[p][r]) or s.sender[p][r].room == Room.SUCCESS for p in PRank))
+        if not all(failed_room(q, s.sender[p][r]) for p in PRank):
+            s.split_verdict = True
     require(not cfg.source_hold or all(drained(s.sender[p][r]) and quiet_engine(s.sender[p][r]) for p in PRank))
     clear(s, r)
     release_source(s, r)

@@ -17,7 +17,6 @@ from .state import (
     Prefill,
     PRow,
     Room,
-    Up,
     Worker,
 )
 
@@ -204,11 +203,7 @@ def idle(x):
 def settled(s, r):
     """Nothing of this room moves any more."""
     q = s.req[r]
-    return (
-        q.prefill == Prefill.OVER
-        and q.decode == Decode.OVER
-        and all(idle(s.sender[p][r]) for p in PRank)
-    )
+    return q.prefill == Prefill.OVER and q.decode == Decode.OVER and all(idle(s.sender[p][r]) for p in PRank)
 
 
 def forget(s, r):

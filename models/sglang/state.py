@@ -178,5 +178,6 @@ class State(Record):
     overwrote: Bool  # ... and that another request owned
     wrong_source: Bool  # a landing write has read a source page that held something else
     revived: Bool  # a failed room has become anything else
+    split_verdict: Bool  # stages of prefill have concluded one request differently
     mixed_lives: Bool  # a room has begun a second life while something of the first was on its way
     shared_unwritten: Bool  # a page went into the prefix tree that its request had not written

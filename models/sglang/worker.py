@@ -154,8 +154,9 @@ def next_batch(s, p: PRank, r: Req):
     if cfg.batch_recheck and x.room in (Room.ABSENT, Room.FAILED):
         finish_chunk(s, p, r)
     else:
-        x.stale = False
+        # With a look at the room before each batch, the last one began before the abort arrived; without, many follow.
         post(s, p, r)
+        x.stale = cfg.batch_recheck and s.req[r].decode == Decode.HELD and not quiet_engine(x)
 
 
 @action(worker, cites=TRANSFER_WORKER, fair="weak")

@@ -11,6 +11,5 @@ from ...models.outline.state import Client, Prefill, Req
 def rejected_never_succeeds(s):
     """HTTP 200 for a prompt that was never computed is wrong whatever the text says; 400 is right."""
     return not any(
-        (s.req[r].placeholder or s.req[r].prefill == Prefill.REJECTED) and s.req[r].client == Client.OK_200
-        for r in Req
+        (s.req[r].placeholder or s.req[r].prefill == Prefill.REJECTED) and s.req[r].client == Client.OK_200 for r in Req
     )

@@ -22,6 +22,4 @@ def writes_spare_other_requests(s):
 @invariant("no page is free while a write may land in it")
 def no_free_under_write(s):
     """A free page is given to the next request, and the late write then replaces that request's KV."""
-    return all(
-        s.d_owner[s.req[r].target[k]] is not None for r in Req for k in Slot if k in s.req[r].flying
-    )
+    return all(s.d_owner[s.req[r].target[k]] is not None for r in Req for k in Slot if k in s.req[r].flying)

@@ -1,17 +1,11 @@
-"""Liveness."""
+"""Progress: nothing is kept or waited for longer than it should (L2 to L6)."""
 
 from __future__ import annotations
 
-from kvproto.lang import always_eventually, eventually_always, leads_to
+from kvproto.lang import always_eventually, eventually_always, invariant, leads_to
 
-from ...models.sglang.rooms import peers, settled
-from ...models.sglang.state import Client, Decode, Down, DPage, DRank, DRow, PPage, PRank, Prefill, PRow, Req, Room, Up, Worker
-
-
-@leads_to("every request is answered")
-def answered(s, r: Req):
-    """L1. The client waits for something that comes, be it an error."""
-    return s.req[r].client == Client.WAITING, s.req[r].client != Client.WAITING
+from ...models.sglang.rooms import waits_in_vain
+from ...models.sglang.state import Client, Decode, Down, DPage, DRank, DRow, PPage, PRank, PRow, Req, Room, Up, Worker
 
 
 @leads_to("pages and rows come back after an abort")
@@ -35,9 +29,15 @@ def aborts_are_acknowledged(s, r: Req, p: PRank, d: DRank):
     return waits, Down.ACK in x.down[d] or x.poisoned or x.worker == Worker.DEAD
 
 
+@invariant("a waiting decode has something to wait for")
+def nobody_waits_in_vain(s):
+    """L4. A prefill failure reaches decode by a message, not by the 300 s time-out; until then its pages are idle."""
+    return not any(waits_in_vain(s, r) for r in Req)
+
+
 @eventually_always("no room outlives its request")
 def rooms_are_cleared(s, r: Req):
-    """L5. An entry without an owner is never removed; one that comes to life again meets a later request of that room."""
+    """L5. An entry without an owner is never removed, and meets any later request of that room."""
     return all(s.sender[p][r].room == Room.ABSENT and not s.sender[p][r].infos for p in PRank)
 
 
