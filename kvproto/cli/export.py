@@ -33,7 +33,7 @@ def export(
     names: tuple[str, ...],
     claimed: bool,
 ) -> None:
-    """Write the model TARGET in Promela (for SPIN) or TLA+ (for TLC).
+    """Write the model TARGET for SPIN (Promela) or TLC (TLA+).
 
     The file is made from the text of the model, not from what the search runs, so the other tool's numbers are
     independent of kvproto's. Without properties it counts states: as many as `kvproto check` without reductions.

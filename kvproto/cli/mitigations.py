@@ -59,7 +59,7 @@ TRACES = ".kvproto/traces"
 @click.option("--svg", metavar="FILE", help="Draw the answer.")
 @click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors; the exit code, files and --json tell.")
 def mitigations(target: str, json_file: str | None, svg: str | None, **given: Any) -> int:
-    """Find the sets of switches with which the properties of TARGET hold.
+    """Find the sets of switches with which TARGET is right.
 
     Prints the smallest sets that suffice and the largest ones that do not, each of these with a trace. By default the
     switches are the mitigations that are off in TARGET: what has to be added?

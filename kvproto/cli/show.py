@@ -18,7 +18,7 @@ from kvproto.view.terminal import render_trace
 @click.argument("trace")
 @click.option("--width", type=click.IntRange(min=40), help="Columns; default: the terminal's, 80 elsewhere.")
 def show(trace: str, width: int | None) -> None:
-    """Print a TRACE: verdict, why, space-time lanes, page map, steps."""
+    """Print a TRACE: why, space-time lanes, page map, steps."""
     terminal = sys.stdout is not None and sys.stdout.isatty()
     columns = width or (min(shutil.get_terminal_size((80, 24)).columns, 120) if terminal else 80)
     color = terminal and not os.environ.get("NO_COLOR")
