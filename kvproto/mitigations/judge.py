@@ -7,6 +7,7 @@ steps of one in which the property holds; a search.  Only complete searches, and
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -311,6 +312,8 @@ _HERE: dict[str, tuple[Question, Options]] = {}
 
 
 def _set_up(recipe: Recipe, options: Options) -> None:
+    # Ctrl-C reaches all processes of a terminal; only the first one speaks of it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     _HERE["work"] = (Question.made(recipe), options)
 
 

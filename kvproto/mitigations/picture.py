@@ -19,6 +19,8 @@ GOOD, BAD, UNKNOWN, FAINT, INK = "#1a7f37", "#b42318", "#8a6d00", "#d9dde3", "#1
 ROW, COLUMN, LETTER, MARGIN = 20, 22, 6.7, 16
 """Heights and widths in pixels; `LETTER` is the width of a letter at 12 pixels."""
 
+LEGEND = "steps of the shortest run"
+
 LARGEST_LATTICE = 5
 """Switches of the largest lattice that is drawn: 32 sets."""
 
@@ -115,7 +117,7 @@ def _group(canvas: Canvas, answer: Answer, group: list[GoalAnswer], top: float) 
 
 def _table(canvas: Canvas, answer: Answer, goal: GoalAnswer, top: float) -> float:
     names, boundary = answer.question.switches, goal.boundary
-    label = MARGIN + max(len(name) for name in names) * LETTER + 40
+    label = MARGIN + max(len(LEGEND), *(len(name) + 3 for name in names)) * LETTER + 24
     columns = [(chosen, GOOD, False) for chosen in boundary.sufficient]
     columns += [(chosen, BAD, True) for chosen in boundary.insufficient]
     places = list(_places(label, len(boundary.sufficient), len(columns)))
@@ -133,7 +135,7 @@ def _table(canvas: Canvas, answer: Answer, goal: GoalAnswer, top: float) -> floa
         canvas.text(x, top + ROW * len(names) + 12, steps if square else "", color=BAD, anchor="middle")
     end = top + ROW * len(names) + 12
     if boundary.insufficient:
-        canvas.text(MARGIN, end, "   steps of the shortest run", color=BAD)
+        canvas.text(MARGIN, end, LEGEND, color=BAD)
     return end
 
 
