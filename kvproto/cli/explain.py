@@ -8,7 +8,7 @@ import click
 
 from kvproto.cli.options import say
 from kvproto.diagnostics import CATALOGUE, KvError, did_you_mean
-from kvproto.lang.load import find, shipped_models
+from kvproto.lang.load import building_blocks, find, shipped_models
 from kvproto.lang.properties import ClaimMark
 
 
@@ -23,19 +23,20 @@ def explain(word: str) -> None:
     claims = properties()
     if word not in claims:
         near = did_you_mean(word, claims) or did_you_mean(code, CATALOGUE)
+        main = sorted(name for name, places in claims.items() if places[0][0] in shipped_models())
         raise KvError(
             "KV017",
             f"nothing is known about {word!r}{near}",
-            reason=f"properties: {', '.join(sorted(claims))}; codes: {min(CATALOGUE)} to {max(CATALOGUE)}",
+            reason=f"properties: {', '.join(main)}, and those of blocks; codes: {min(CATALOGUE)} to {max(CATALOGUE)}",
             cure="give one of these; for the properties of your own model see  kvproto list MODEL.py",
         )
     say("\n\n".join(f"{word}  (model {model})\n\n{claim}\n\n{doc}".rstrip() for model, claim, doc in claims[word]))
 
 
 def properties() -> dict[str, list[tuple[str, str, str]]]:
-    """Properties of the shipped models: name -> (model, claim, docstring)."""
+    """Properties of the shipped models, blocks last: name -> (model, claim, docstring)."""
     found: dict[str, list[tuple[str, str, str]]] = {}
-    for name in shipped_models():
+    for name in (*shipped_models(), *building_blocks()):
         for claim, (words, doc) in properties_of(name).items():
             found.setdefault(claim, []).append((name, words, doc))
     return found

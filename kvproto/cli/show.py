@@ -30,8 +30,9 @@ def show(trace: str, width: int | None) -> None:
 def understanding(trace: Trace) -> list[str]:
     """Verbs that can do something with a trace: it may come from a model that nobody here knows."""
     from kvproto.cli.explain import properties_of
-    from kvproto.lang.load import shipped_models
+    from kvproto.lang.load import building_blocks, shipped_models
     from kvproto.replay.adapters import ADAPTERS
 
-    known = trace.model in shipped_models() and trace.property in properties_of(trace.model)
+    shipped = trace.model in (*shipped_models(), *building_blocks())
+    known = shipped and trace.property in properties_of(trace.model)
     return [verb for verb, can in (("replay", trace.model in ADAPTERS), ("explain", known)) if can]

@@ -40,7 +40,7 @@ def variant(target: Target, chosen: Chosen) -> str:
 def _file(model: Model) -> str:
     """The name of the model's file where it tells models of one name apart: `old.py` and `new.py`."""
     stem = Path(model.source).stem
-    return "" if stem in (model.name, *UNTELLING) else stem
+    return "" if stem in (model.name.rpartition(".")[2], *UNTELLING) else stem
 
 
 def _known(values: Mapping[str, Any], name: str) -> Any:

@@ -227,7 +227,7 @@ model = Model(
             "the hold outlasts notice and call, but not the drift: freed_after_the_last_write",
             hold_limit=4,
         ),
-        Preset("no-drift", "... which is enough if the clocks agree: all hold", base="no-margin", drift=0),
+        Preset("no-drift", "the same hold is enough if the clocks agree: all hold", base="no-margin", drift=0),
         Preset("unbounded", "one call for all batches: freed_after_the_last_write", bounded=False),
         Preset(
             "not-rechecked",

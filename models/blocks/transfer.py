@@ -59,7 +59,7 @@ class Config(Params):
     cancels_in_name: bool = flag(
         False,
         "a cancelled call is over for its caller, and its writes go on",
-        cites="note: measured: NIXL over UCX: the handle is released without an error, 256 of 256 MiB land",
+        cites="note: measured: NIXL over UCX: the handle is released without an error, and everything lands",
     )
     torn: bool = flag(
         False,
