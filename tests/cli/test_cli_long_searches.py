@@ -167,9 +167,8 @@ def test_the_model_was_changed_meanwhile(kv: Run, write: Write) -> None:
 def test_another_tier_has_no_journals(kv: Run, process: Run) -> None:
     kv("check", "outline@patched", "--max-states", "900", "--checkpoint", "j")
     assert kv("check", "outline@patched", "--resume", "j", "--engine", "reference").err.startswith("error KV015")
-    assert (
-        "the reference checker was asked for" in kv("check", "outline", "--checkpoint", "x", "--engine", "reference").err
-    )
+    asked = kv("check", "outline", "--checkpoint", "x", "--engine", "reference").err
+    assert "the reference checker was asked for" in asked
     without = process("check", "outline@patched", "--resume", "j", env={"KVPROTO_NATIVE": "off"})
     assert without.err.startswith("error KV015  the Python tier has no checkpoints\n")
     assert "switched off by KVPROTO_NATIVE=off" in without.err
