@@ -1,4 +1,4 @@
-"""A paged KV pool: tensors, a free list, and owners.  Freed pages keep their bytes unless told otherwise."""
+"""Paged KV memory, and a pool: memory, a free list, and owners.  Freed pages keep their bytes unless told otherwise."""
 
 from __future__ import annotations
 
@@ -21,46 +21,19 @@ class Image:
     tag: int
 
 
-class Pool:
-    """`pages` pages of KV memory.
+class Memory:
+    """`pages` pages of KV memory, which knows nothing of owners.
 
     `keys` and `values` are [pages, PAGE_SIZE, HEADS, DIM]; `tags` [pages] lies beside them and is part of what a
-    write replaces.  `owners` and `generations` are the allocator's own notes and travel nowhere.
+    write replaces.
     """
 
-    def __init__(self, name: str, pages: int, arrays: Arrays, *, zero_on_release: bool = False) -> None:
-        self.name = name
+    def __init__(self, pages: int, arrays: Arrays) -> None:
         self.pages = pages
         self.arrays = arrays
-        self.zero_on_release = zero_on_release
         self.keys = arrays.zeros(pages, PAGE_SIZE, HEADS, DIM)
         self.values = arrays.zeros(pages, PAGE_SIZE, HEADS, DIM)
         self.tags = arrays.zeros(pages)
-        self.owners: list[int | None] = [None] * pages
-        self.generations = [0] * pages
-
-    def free_pages(self) -> list[int]:
-        """Numbers of the free pages, lowest first."""
-        return [page for page, owner in enumerate(self.owners) if owner is None]
-
-    def allocate(self, room: int, count: int) -> tuple[int, ...]:
-        """Give a room `count` pages, lowest numbers first; their bytes stay what they are."""
-        free = self.free_pages()
-        if len(free) < count:
-            raise Refused(f"{self.name} pool: {count} pages wanted, {len(free)} free")
-        chosen = tuple(free[:count])
-        for page in chosen:
-            self.owners[page] = room
-            self.generations[page] += 1
-        return chosen
-
-    def free(self, room: int) -> None:
-        """Take back every page that the room owns."""
-        for page, owner in enumerate(self.owners):
-            if owner == room:
-                self.owners[page] = None
-                if self.zero_on_release:
-                    self.clear(page)
 
     def clear(self, page: int) -> None:
         """Overwrite a page and its tag with zeros."""
@@ -86,3 +59,37 @@ class Pool:
             total.update(self.arrays.to_bytes(self.keys[page]))
             total.update(self.arrays.to_bytes(self.values[page]))
         return total.digest()
+
+
+class Pool(Memory):
+    """Memory with an allocator, whose notes `owners` and `generations` travel nowhere."""
+
+    def __init__(self, name: str, pages: int, arrays: Arrays, *, zero_on_release: bool = False) -> None:
+        super().__init__(pages, arrays)
+        self.name = name
+        self.zero_on_release = zero_on_release
+        self.owners: list[int | None] = [None] * pages
+        self.generations = [0] * pages
+
+    def free_pages(self) -> list[int]:
+        """Numbers of the free pages, lowest first."""
+        return [page for page, owner in enumerate(self.owners) if owner is None]
+
+    def allocate(self, room: int, count: int) -> tuple[int, ...]:
+        """Give a room `count` pages, lowest numbers first; their bytes stay what they are."""
+        free = self.free_pages()
+        if len(free) < count:
+            raise Refused(f"{self.name} pool: {count} pages wanted, {len(free)} free")
+        chosen = tuple(free[:count])
+        for page in chosen:
+            self.owners[page] = room
+            self.generations[page] += 1
+        return chosen
+
+    def free(self, room: int) -> None:
+        """Take back every page that the room owns."""
+        for page, owner in enumerate(self.owners):
+            if owner == room:
+                self.owners[page] = None
+                if self.zero_on_release:
+                    self.clear(page)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from kvproto.diagnostics import KvError
 from kvproto.replay.outline import OutlineRun
 from kvproto.replay.result import CanaryFound, ClientView, PageTexts
+from kvproto.replay.sglang import SglangRun
 from kvproto.trace.trace import State, Step
 
 
@@ -36,7 +37,10 @@ class Run(Protocol):
         """Every client's text that was read for somebody else."""
 
 
-ADAPTERS: dict[str, Callable[[Mapping[str, bool | int | str], Any], Run]] = {"outline": OutlineRun.start}
+ADAPTERS: dict[str, Callable[[Mapping[str, bool | int | str], Any], Run]] = {
+    "outline": OutlineRun.start,
+    "sglang": SglangRun.start,
+}
 """Model name -> how a run starts, from the parameters of a trace and the array namespace."""
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from kvproto.reference import prompts
-from kvproto.reference.array import Arrays
+from kvproto.reference.array import Arrays, Tensor
 from kvproto.reference.attention import BLANK, ILLEGIBLE, bits, characters
-from kvproto.reference.pages import Pool
+from kvproto.reference.pages import Memory
+from kvproto.replay.result import CanaryFound, ClientView
 
 UNKNOWN = "?"
 """Stands for a writer where a page holds text that no client's prompt contains."""
@@ -44,28 +45,39 @@ def foreign(reader: str, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
     return {name: tuple(sorted(pages)) for name, pages in sorted(found.items())}
 
 
+def canaries(answers: Mapping[str, ClientView]) -> tuple[CanaryFound, ...]:
+    """Every client's text that decode read for somebody else."""
+    return tuple(
+        CanaryFound(reader, writer, pages, view.delivered)
+        for reader, view in answers.items()
+        for writer, pages in foreign(reader, view.read).items()
+    )
+
+
 class Reader:
-    """Reads the pages of a pool as text, from keys and values; remembers texts by bytes, as pages change seldom."""
+    """Reads the pages of a memory as text, from keys and values; remembers texts by bytes, as pages change seldom."""
 
     def __init__(self, arrays: Arrays) -> None:
         self._arrays = arrays
         self._known: dict[bytes, str] = {}
 
-    def texts(self, pool: Pool) -> tuple[str, ...]:
+    def texts(self, memory: Memory) -> tuple[str, ...]:
         """The text of every page.  A token whose key does not say its place in the page is illegible."""
-        return tuple(self._page(pool, page) for page in range(pool.pages))
+        return tuple(self._page(memory, page) for page in range(memory.pages))
 
-    def _page(self, pool: Pool, page: int) -> str:
-        raw = self._arrays.to_bytes(pool.keys[page]) + self._arrays.to_bytes(pool.values[page])
+    def _page(self, memory: Memory, page: int) -> str:
+        return self.text(memory.keys[page], memory.values[page])
+
+    def text(self, keys: Tensor, values: Tensor) -> str:
+        """The text of one page."""
+        raw = self._arrays.to_bytes(keys) + self._arrays.to_bytes(values)
         if raw not in self._known:
-            spelled = characters(self._arrays, pool.values[page])
+            spelled = characters(self._arrays, values)
             self._known[raw] = "".join(
-                char if char == BLANK or self._in_place(pool, page, at) else ILLEGIBLE
-                for at, char in enumerate(spelled)
+                char if char == BLANK or self._in_place(keys[at], at) else ILLEGIBLE for at, char in enumerate(spelled)
             )
         return self._known[raw]
 
-    def _in_place(self, pool: Pool, page: int, at: int) -> bool:
+    def _in_place(self, heads: Tensor, at: int) -> bool:
         expected = bits(at)
-        heads = [self._arrays.numbers(head[: len(expected)]) for head in pool.keys[page, at]]
-        return all(head == expected for head in heads)
+        return all(self._arrays.numbers(head[: len(expected)]) == expected for head in heads)

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from kvproto.diagnostics import did_you_mean
 from kvproto.reference import prompts
 from kvproto.reference.outline import Cluster, Sizes, Switches
 from kvproto.reference.outline.decode import RUNNING
-from kvproto.replay.canaries import Reader, foreign
-from kvproto.replay.misfit import misfit, shown
+from kvproto.replay.canaries import Reader, canaries
+from kvproto.replay.fitting import FLAG, Event, Parameters, check_names, event, number, request, size, switch
 from kvproto.replay.outline_state import abstract, page_texts
 from kvproto.replay.result import CanaryFound, ClientView, PageTexts
 from kvproto.trace.trace import State, Step
-
-Parameters = Mapping[str, bool | int | str]
 
 SIZES = {
     "Req": ("requests", len(prompts.LABELS)),
@@ -36,7 +32,7 @@ SWITCHES = tuple(field.name for field in fields(Switches))
 ENVIRONMENT = ("client_disconnects", "transfer_failures")
 """What the model lets happen around the system; the implementation takes it as it comes."""
 
-ACTIONS: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {
+ACTIONS: dict[str, tuple[tuple[str, ...], Event]] = {
     "submit": (("r", "long"), lambda c, r, long: c.router.submit(r, long)),
     "disconnect": (("r",), lambda c, r: c.router.disconnect(r)),
     "admit": (("r",), lambda c, r: c.prefill.admit(r)),
@@ -60,36 +56,11 @@ ACTIONS: dict[str, tuple[tuple[str, ...], Callable[..., None]]] = {
 
 def configuration(parameters: Parameters) -> tuple[Sizes, Switches]:
     """Sizes and switches from the parameters of a trace; all of them must be there, and no others."""
-    known = (*SIZES, *SWITCHES, *ENVIRONMENT)
-    for name in parameters:
-        if name not in known:
-            misfit(
-                f"parameter {shown(name)} is not known",
-                reason=f"the reference implementation has no such size or switch{did_you_mean(str(name)[:60], known)}",
-            )
-    for name in known:
-        if name not in parameters:
-            misfit(f"parameter {name} is missing", reason="a trace names all sizes and switches in force")
-    sizes = {field: _size(name, parameters[name], most) for name, (field, most) in SIZES.items()}
+    check_names(parameters, (*SIZES, *SWITCHES, *ENVIRONMENT))
+    sizes = {field: size(name, parameters[name], most) for name, (field, most) in SIZES.items()}
     for name in ENVIRONMENT:
-        _switch(name, parameters[name])
-    return Sizes(**sizes), Switches(**{name: _switch(name, parameters[name]) for name in SWITCHES})
-
-
-def _size(name: str, value: object, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        misfit(
-            f"{name} is {shown(value)}",
-            reason=f"the reference implementation takes a number from 1 to {most}",
-            cure=f"use a scope with a smaller {name}",
-        )
-    return value
-
-
-def _switch(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        misfit(f"{name} is {shown(value)}", reason="a switch is true or false", cure="write true or false")
-    return value
+        switch(name, parameters[name])
+    return Sizes(**sizes), Switches(**{name: switch(name, parameters[name]) for name in SWITCHES})
 
 
 @dataclass(slots=True)
@@ -112,8 +83,8 @@ class OutlineRun:
 
     def perform(self, step: Step) -> None:
         """Perform the event that the step names; raises `Refused` if the implementation does not do it now."""
-        arguments, event = self._event(step)
-        event(self.cluster, *arguments)
+        arguments, performed = self._event(step)
+        performed(self.cluster, *arguments)
         self.cluster.collect()
 
     def settle(self) -> list[str]:
@@ -126,30 +97,10 @@ class OutlineRun:
                 done.append(f"finish({prompts.label(room)})")
         return done
 
-    def _event(self, step: Step) -> tuple[list[int | bool], Callable[..., None]]:
-        if not isinstance(step.action, str) or step.action not in ACTIONS:
-            hint = did_you_mean(str(step.action)[:60], ACTIONS)
-            misfit(f"action {shown(step.action)}", reason=f"the model has no such action{hint}")
-        names, event = ACTIONS[step.action]
-        if set(step.args) != set(names):
-            given = shown(list(step.args))
-            misfit(f"action {step.action} with arguments {given}", reason=f"it takes {', '.join(names)}")
-        return [self._argument(step.action, name, step.args[name]) for name in names], event
-
-    def _argument(self, action: str, name: str, value: object) -> int | bool:
+    def _event(self, step: Step) -> tuple[list[Any], Event]:
         sizes = self.cluster.sizes
-        labels = prompts.LABELS[: sizes.requests]
-        if name == "r" and isinstance(value, str) and len(value) == 1 and value in labels:
-            return labels.index(value) + 1
-        if name == "long" and isinstance(value, bool):
-            return value
-        if name == "k" and type(value) is int and 0 <= value < sizes.context:
-            return value
-        expected = {"r": f"a request, {labels[0]} to {labels[-1]}", "long": "true or false"}
-        misfit(
-            f"action {action} with {name} = {shown(value)}",
-            reason=f"{name} is {expected.get(name, f'a position from 0 to {sizes.context - 1}')}",
-        )
+        kinds = {"r": request(sizes.requests), "k": number("position", sizes.context), "long": FLAG}
+        return event(step, ACTIONS, kinds)
 
     def texts(self) -> PageTexts:
         """What the pages of both pools hold now."""
@@ -175,8 +126,4 @@ class OutlineRun:
 
     def canaries(self) -> tuple[CanaryFound, ...]:
         """Every client's text that decode read for somebody else."""
-        return tuple(
-            CanaryFound(reader, writer, pages, view.delivered)
-            for reader, view in self.answers().items()
-            for writer, pages in foreign(reader, view.read).items()
-        )
+        return canaries(self.answers())

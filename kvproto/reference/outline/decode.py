@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 
 from kvproto.reference import attention, prompts
 from kvproto.reference.outline.mitigations import Switches
-from kvproto.reference.outline.protocol import Links, Queues, Status
+from kvproto.reference.outline.protocol import Links, Status
 from kvproto.reference.pages import Pool
+from kvproto.reference.queues import Queues
 from kvproto.reference.refusal import Refused
 
 PREALLOC, TRANSFER, WAITING = "prealloc", "transfer", "waiting"

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from kvproto.reference import attention, prompts
 from kvproto.reference.outline.mitigations import Switches
-from kvproto.reference.outline.protocol import Links, Queues, Status
+from kvproto.reference.outline.protocol import Links, Status
 from kvproto.reference.pages import Image, Pool
+from kvproto.reference.queues import Queues
 from kvproto.reference.refusal import Refused
 
 INTAKE, BOOTSTRAP, FORWARDED, INFLIGHT, DRAINING = "intake", "bootstrap", "forwarded", "inflight", "draining"
