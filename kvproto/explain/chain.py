@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from kvproto.explain.facts import Facts
 from kvproto.explain.slice import START, Edge
@@ -26,15 +26,44 @@ def chain(facts: Facts, room: int, *, without: Collection[str] = ()) -> list[str
     told_steps = set(deciders)
     if len(told) < room:
         told += _overwritten(facts, deciders[0], verdict, told_steps)
-    current = deciders[0]
-    while len(told) < room:
-        edge = facts.cause(current, sorted(told_steps))
+    links = _links(facts, deciders[0], told_steps, room - len(told), across=False)
+    if len(links) > room - len(told):
+        links = _links(facts, deciders[0], told_steps, room - len(told), across=True)
+    for current, hops, edge in links[: room - len(told)]:
+        told.append(_used(facts, current, hops, edge))
+        told_steps |= {*hops, edge.source}
+    return _with_rest(facts, told[:room], told_steps)
+
+
+Link = tuple[int, list[int], Edge]
+"""A step, steps of its machine behind it, and what the last of them relied on."""
+
+
+def _links(facts: Facts, start: int, told_steps: set[int], most: int, *, across: bool) -> list[Link]:
+    """From cause to cause, one more than `most` at most; `across` from machine to machine only.
+
+    One machine's steps follow each other in a way that need not be told; if there is no room for all, what is told is
+    where another machine came in.
+    """
+    seen, links, current = set(told_steps), list[Link](), start
+    while len(links) <= most:
+        hops, edge = _back(facts, current, seen) if across else ([], facts.cause(current, sorted(seen)))
         if edge is None:
             break
-        told.append(_used(facts, current, edge))
-        told_steps.add(edge.source)
+        links.append((current, hops, edge))
+        seen |= {*hops, edge.source}
         current = edge.source
-    return _with_rest(facts, told[:room], told_steps)
+    return links
+
+
+def _back(facts: Facts, current: int, seen: set[int]) -> tuple[list[int], Edge | None]:
+    """The steps of the same machine that a step goes back to, and what the last of them has from another one."""
+    first = edge = facts.cause(current, sorted(seen))
+    lane, hops = facts.step(current).lane, list[int]()
+    while edge is not None and facts.step(edge.source).lane == lane:
+        hops.append(edge.source)
+        edge = facts.cause(edge.source, sorted({*seen, *hops}))
+    return (hops, edge) if edge is not None else ([], first)
 
 
 def _unchanged(facts: Facts, edges: Iterable[Edge]) -> str:
@@ -76,9 +105,13 @@ def _rests_on(facts: Facts, source: int, verdict: Iterable[Edge]) -> str:
     return with_quote(sentence.rstrip(","), facts.step(source).text)
 
 
-def _used(facts: Facts, current: int, edge: Edge) -> str:
+def _used(facts: Facts, current: int, hops: Sequence[int], edge: Edge) -> str:
     value = cut(shown(facts.states[edge.source].get(edge.path)), 40)
-    sentence = f"Step {current} relied on {edge.path} = {value}, set by {facts.at(edge.source)}"
+    sentence = f"Step {edge.step} relied on {edge.path} = {value}, set by {facts.at(edge.source)}"
+    if hops:
+        names = f" ({', '.join(facts.step(hop).action for hop in reversed(hops))})" if len(hops) <= 3 else ""
+        way = f"Step {current} came after {numbers(hops)} of {facts.step(current).lane}{names}"
+        sentence = f"{way}; s{sentence[1:]}"
     return with_quote(sentence.rstrip(","), facts.step(edge.source).text)
 
 

@@ -26,7 +26,7 @@ def why(trace: Trace) -> tuple[str, ...]:
     told = wrong_read(facts) or late_landing(facts) or wrong_source(facts) or freed_under_write(facts)
     if not told:
         told, paths = still_flying(facts)
-        told += chain(facts, MOST - len(told), without=paths)
+        told += chain(facts, MOST - len(told) - (trace.loop is not None), without=paths)
     elif len(told) < LEAST:
         told = told + chain(facts, LEAST - len(told))
     if trace.loop is not None:

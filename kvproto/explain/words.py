@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from kvproto.trace.printable import shown
 from kvproto.trace.trace import Step
 
-LONGEST = 200
+LONGEST = 240
 """Sentences are kept near this many characters."""
 
 

@@ -11,7 +11,7 @@ from trace_samples import SAMPLES, expected_texts, golden, incident, late_write,
 from trace_strategies import containing, traces, transfers
 
 from kvproto.explain import why
-from kvproto.explain.words import joined, numbers, ranges, with_quote
+from kvproto.explain.words import LONGEST, joined, numbers, ranges, with_quote
 from kvproto.trace.trace import Trace
 
 relaxed = settings(suppress_health_check=list(HealthCheck), deadline=None)
@@ -26,7 +26,7 @@ def test_golden(name: str) -> None:
 def test_shape(name: str) -> None:
     sentences = why(SAMPLES[name]())
     assert 2 <= len(sentences) <= 6
-    assert all(len(sentence) <= 200 for sentence in sentences)
+    assert all(len(sentence) <= LONGEST for sentence in sentences)
     assert all(sentence.rstrip('"')[-1] in ".)" for sentence in sentences)
     assert len(set(sentences)) == len(sentences)
 
@@ -104,7 +104,7 @@ def test_small_change() -> None:
     assert joined([]) == ""
     assert joined(["a", "b", "c"]) == "a, b and c"
     assert with_quote("Step 1", "") == "Step 1."
-    assert len(with_quote("Step 1", "word " * 99)) <= 200
+    assert len(with_quote("Step 1", "word " * 99)) <= LONGEST
 
 
 def test_how_a_run_without_end_goes_on() -> None:

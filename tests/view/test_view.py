@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from kvproto.shipped.models import outline
+from recorded_samples import RECORDED
 from trace_samples import SAMPLES, A, build, expected_texts, full_run, golden, late_read, stored
 from trace_strategies import containing, traces, transfers
 
@@ -33,12 +34,12 @@ def check(text: str, width: int) -> None:
         assert printable(line) == line
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", [*SAMPLES, *RECORDED])
 def test_golden(name: str) -> None:
     assert expected_texts(stored(name))["terminal"] == golden(name, "terminal").read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", [*SAMPLES, *RECORDED])
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 200])
 def test_samples_fit(name: str, width: int) -> None:
     text = render_trace(stored(name), width=width)
@@ -101,6 +102,31 @@ def test_an_ordinary_run_is_not_called_late() -> None:
     assert "LATE" not in text
     assert "!" not in text
     assert "WRONG READ: A's content in pages 1-2, nothing in pages 3-7" in " ".join(text.split())
+
+
+def test_writes_to_several_ranks_have_their_names() -> None:
+    text = render_lanes(stored("ranks_two"))
+
+    assert any(line.split()[-2:] == ["0[0]", "0[1]"] for line in text.splitlines())
+    assert "0[1], 0p=1: position 0, to rank 1" in " ".join(text.split())
+    assert "0[1]" not in render_lanes(stored("ranks_bystander"))
+
+
+def test_long_names_break_at_their_underscores() -> None:
+    words = [line.split() for line in render_lanes(stored("ranks_two")).splitlines()]
+
+    at = next(number for number, row in enumerate(words) if "receive_" in row)
+    assert words[at + 1] == ["metadata"]
+
+
+def test_every_rank_has_a_page_map() -> None:
+    text = render_page_changes(stored("ranks_two"))
+
+    assert [line.split()[0] for line in text.splitlines() if " page " in f"{line} "][:3] == [
+        "prefill",
+        "decode[0]",
+        "decode[1]",
+    ]
 
 
 def test_a_reused_source_is_visible() -> None:
