@@ -194,8 +194,8 @@ _USAGE: dict[str, Entry] = {
     ),
     "KV041": Entry(
         "no switches to choose from",
-        "`kvproto mitigations` asks which sets of switches suffice, and there is none to choose from. The model\n"
-        "says which of its flags are measures that somebody can take: flag(False, '...', kind='mitigation').\n"
+        "`kvproto mitigations` asks which sets of switches suffice, and there is none to choose from. A\n"
+        "model says which of its flags somebody can turn on: flag(False, '...', kind='mitigation').\n"
         "By default those are tried that are off in the target (what has to be added?), with --drop those\n"
         "that are on (which are needed?), with --from PRESET those that are on in the target and off in the\n"
         "preset. --switches a,b names any flags instead.",
