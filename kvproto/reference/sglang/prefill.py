@@ -71,8 +71,7 @@ class Prefill:
     def take(self, room: int, text: str) -> None:
         """The body arrives, from the router or, for a request that is computed again, from decode."""
         if not self.dead:
-            kept = self.requests.get(room)
-            self.requests[room] = Req(text, row=kept.row if kept else None)
+            self.requests[room] = Req(text)
             self.queues.move(room, INTAKE)
 
     def over(self, room: int) -> bool:

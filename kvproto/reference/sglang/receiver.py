@@ -72,6 +72,7 @@ class Rank:
         receiver.status = Status.WAITING
         receiver.notified = False
         receiver.pages = receiver.page_generations = ()
+        receiver.row = None
 
     def leave_room(self, room: int) -> None:
         """Drop the room's entry and its metadata row."""
