@@ -37,10 +37,11 @@ def list_models(targets: tuple[str, ...], actions: bool, function: str | None, j
     if function is not None and not targets and _names_model(function):
         targets, function = (function,), ""  # kvproto list --cites sglang
     _refuse_combination(actions, function, json_file)
-    found = [_chosen(name) for name in targets or shipped_models()]
+    # Who asks for a function of the engine wants the blocks too.
+    found = [_chosen(name) for name in targets or [*shipped_models(), *(building_blocks() if function else ())]]
     if function is None:
         shown = ["\n".join(lines(t.text, t.model) + (action_lines(t) if actions else [])) for t in found]
-        say("\n\n".join(shown))
+        say("\n\n".join(shown if targets else [*shown, "\n".join(block_lines())]))
     else:
         _list_cites(found, function, json_file)
 
@@ -97,6 +98,12 @@ def lines(name: str, model: Model) -> list[str]:
     found += _section("fairness", listed_runs.fairness(model))
     found += _section("constraint", listed_runs.constraint(model))
     return found
+
+
+def block_lines() -> list[str]:
+    """The building blocks, a line each: there are many, and they must not hide the models."""
+    rows = [(name, find(name).model.doc) for name in building_blocks()]
+    return ["building blocks   one mechanism each; kvproto list blocks.NAME describes one", *_section("", rows)[1:]]
 
 
 def _worded(mark: ClaimMark) -> str:

@@ -210,7 +210,7 @@ def concludes(s, r: Req):
 
 model = Model(
     "blocks.metadata_rows",
-    "metadata rows, reused first in, first out, behind a gate and a room number",
+    "metadata rows: first in, first out, behind a gate and a room number",
     state=State,
     parts=[__name__],
     params=Config,

@@ -297,7 +297,7 @@ def decides(s, d: DRank):
 
 model = Model(
     "blocks.ranks",
-    "ranks that serve one request: verdicts, holds and releases agreed or not",
+    "ranks that serve one request: verdicts, holds, releases, agreed or not",
     state=State,
     parts=[__name__],
     params=Config,

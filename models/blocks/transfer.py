@@ -11,10 +11,12 @@ from enum import Enum, auto
 from kvproto.lang import (
     Array,
     Bool,
+    Flights,
     Machine,
     Model,
     Opt,
     Params,
+    Pool,
     Preset,
     Record,
     Scope,
@@ -91,7 +93,7 @@ class Bytes(Enum):
 class State(Record):
     """One batch for each request, toward pages that serve one request after the other."""
 
-    owner: Opt(Req)  # who has the pages
+    owner: Array(Page, Opt(Req))
     call: Array(Req, Call)
     flying: Array(Req, Set(Page))  # writes of the call, or of its last attempt
     orphans: Array(Req, Set(Page))  # writes that nobody waits for
@@ -119,8 +121,9 @@ def post_all(s, r):
 @action(caller)
 def post(s, r: Req):
     """Request {r} takes the pages, and a write to each of them is posted."""
-    require(s.owner is None and s.call[r] == Call.NONE)
-    s.owner = r
+    require(s.call[r] == Call.NONE and all(s.owner[p] is None for p in Page))
+    for p in Page:
+        s.owner[p] = r
     s.call[r] = Call.RUNS
     post_all(s, r)
 
@@ -200,10 +203,15 @@ def resubmit(s, r: Req):
     s.again[r] = True
 
 
+def has_pages(s, r):
+    """Whether the pages serve request `r`."""
+    return all(s.owner[p] == r for p in Page)
+
+
 @action(reader)
 def read(s, r: Req):
     """The pages of request {r} are read."""
-    require(s.owner == r and (s.call[r] == Call.SUCCESS or (cfg.reads_early and s.call[r] == Call.RUNS)))
+    require(has_pages(s, r) and (s.call[r] == Call.SUCCESS or (cfg.reads_early and s.call[r] == Call.RUNS)))
     if any(s.content[p] not in (None, r) for p in Page):
         s.foreign = True
 
@@ -211,8 +219,9 @@ def read(s, r: Req):
 @action(caller)
 def give_back(s, r: Req):
     """The call of request {r} is over, and the pages are free for the next one."""
-    require(s.owner == r and s.call[r] in (Call.SUCCESS, Call.ERROR))
-    s.owner = None
+    require(has_pages(s, r) and s.call[r] in (Call.SUCCESS, Call.ERROR))
+    for p in Page:
+        s.owner[p] = None
 
 
 @invariant("success means that every page has been applied")
@@ -236,7 +245,7 @@ def applied_once(s):
 @invariant("a page that is given back is written in whole or not at all")
 def pages_change_whole(s):
     """Nothing on the receiver's side says where in the page the old bytes begin."""
-    return all(s.part[p] == Bytes.WHOLE for p in Page if s.owner is None)
+    return all(s.part[p] == Bytes.WHOLE for p in Page if s.owner[p] is None)
 
 
 @invariant("a reader meets nobody else's bytes")
@@ -278,4 +287,6 @@ model = Model(
         Scope("call", "1 request, 2 pages: what the engine promises its caller", Req=1, Page=2),
         Scope("reuse", "2 requests, one after the other in the same 2 pages: what comes of it", Req=2, Page=2),
     ],
+    pools=[Pool("target", Page, owner="owner", content="content")],
+    flights=[Flights("flying"), Flights("orphans")],
 )
