@@ -10,22 +10,19 @@ a *gap*:
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from kvproto.diagnostics import Loc
+from kvproto.engine.written import denies, written
 from kvproto.ir.nodes import (
     Action,
-    Binary,
     Claim,
     Cond,
     Const,
     Domain,
     Expr,
-    Let,
-    Local,
     Logic,
     Param,
     Quant,
@@ -33,7 +30,6 @@ from kvproto.ir.nodes import (
     System,
     Unary,
 )
-from kvproto.ir.printer import show_expr
 from kvproto.ir.types import BoolT, EnumT, IntT, SortT, values_of
 from kvproto.ir.walk import statements, subexpressions
 
@@ -90,7 +86,7 @@ def _guards(action: Action, sources: Sources) -> Iterator[Probe]:
         return
     for at, part in enumerate(parts):
         cond = _conjunction([*parts[:at], _negated(part), *parts[at + 1 :]])
-        yield Probe(Gap("guard", action.name, _text(part, sources), part.loc), _somewhere(action.params, cond))
+        yield Probe(Gap("guard", action.name, written(part, sources), part.loc), _somewhere(action.params, cond))
 
 
 def _parts(action: Action) -> Iterator[Expr]:
@@ -121,7 +117,7 @@ def _premises(claim: Claim, sources: Sources) -> Iterator[Probe]:
     elif claim.kind == "invariant" and claim.cond is not None:
         found = [premise for part in _conjuncts(claim.cond) if (premise := _premise(part)) is not None]
     for premise in found:
-        text = " and ".join(_text(part, sources) for part in premise.parts)
+        text = " and ".join(written(part, sources) for part in premise.parts)
         gap = Gap("premise", claim.name, text, premise.parts[0].loc)
         yield Probe(gap, _somewhere(claim.params, premise.cond))
 
@@ -140,7 +136,7 @@ def _premise(cond: Expr) -> _Premise | None:
         case Quant(op="all"):
             inner = _and([cond.where] if cond.where is not None else [], _premise(cond.body))
             return inner and _Premise(_exists(cond.var, cond.domain, inner.cond), inner.parts)
-        case Logic(op="or", args=args) if all(map(_denies, args[:-1])):
+        case Logic(op="or", args=args) if all(map(denies, args[:-1])):
             return _and([_negated(arg) for arg in args[:-1]], _premise(args[-1]))
         case Cond(test=test, then=then, orelse=Const(value=True)):
             return _and([test], _premise(then))
@@ -152,11 +148,6 @@ def _and(first: list[Expr], inner: _Premise | None) -> _Premise | None:
     if inner is None:
         return _Premise(_conjunction(first), tuple(first)) if first else None
     return _Premise(_conjunction([*first, inner.cond]), (*first, *inner.parts))
-
-
-def _denies(cond: Expr) -> bool:
-    """`not a` and `a != b`: in front of an `or` they say when the rest has to hold; others are alternatives."""
-    return isinstance(cond, Unary | Binary) and cond.op in ("not", "!=")
 
 
 # --- expressions -------------------------------------------------------------------------------------
@@ -185,37 +176,3 @@ def _negated(cond: Expr) -> Expr:
     if isinstance(cond, Unary) and cond.op == "not":
         return cond.arg
     return Unary(BoolT(), "not", cond, cond.loc)
-
-
-# --- text --------------------------------------------------------------------------------------------
-
-def _unwrapped(cond: Expr) -> Expr:
-    """The condition without the locals around it; one that is a local itself is what that stands for."""
-    known: dict[str, Expr] = {}
-    while isinstance(cond, Let):
-        known[cond.name] = cond.value
-        cond = cond.body
-    while isinstance(cond, Local) and cond.name in known:
-        cond = known[cond.name]
-    return cond
-
-
-OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In}
-
-
-def _text(cond: Expr, sources: Sources) -> str:
-    """The condition as its author wrote it; in the words of the IR where that is not one stretch of a line."""
-    cond = _unwrapped(cond)
-    loc = cond.loc
-    lines = sources.get(loc.file, "").splitlines()
-    written = lines[loc.line - 1][loc.col : loc.end_col] if 0 < loc.line <= len(lines) else ""
-    try:
-        tree = ast.parse(written, mode="eval").body
-    except SyntaxError:
-        return show_expr(cond)
-    op = OPPOSITES.get(type(tree.ops[0])) if isinstance(tree, ast.Compare) and len(tree.ops) == 1 else None
-    if isinstance(tree, ast.Compare) and op is not None and not _denies(cond):
-        # `a != b` is `not a == b` in the IR, both at one place, and this is the inner one.
-        return ast.unparse(ast.Compare(tree.left, [op()], tree.comparators))
-    bare = isinstance(cond, Unary) and cond.op == "not" and op is None and not isinstance(tree, ast.UnaryOp)
-    return f"not {written}" if bare else written

@@ -11,7 +11,7 @@ from typing import Literal
 from kvproto import __version__
 from kvproto.engine.coverage import Gap
 from kvproto.engine.outcome import Finding, Result, Verdict
-from kvproto.trace.printable import fold, printable
+from kvproto.trace.printable import cut, fold, printable
 
 WORDS = {"holds": "holds", "violated": "VIOLATED", "inconclusive": "INCONCL."}
 
@@ -180,7 +180,7 @@ def warnings(result: Result) -> list[str]:
     for gap in result.vacuous:
         holds = result.finding(gap.owner).verdict == "holds"
         what = "holds vacuously, this is never true" if holds else "assumes what is never true"
-        lines += _folded(f"warning KV302  {gap.owner} {what}: {gap.text}  ({gap.loc})")
+        lines += _folded(f"warning KV302  {gap.owner} {what}: {cut(gap.text, WIDTH)}  ({gap.loc})")
     if result.checkpoint_problem:
         behind = "; what it holds is older" if result.checkpoint else ""
         lines += _folded(f"warning KV024  {printable(result.checkpoint_problem)}{behind}")
@@ -214,7 +214,7 @@ def doubt(result: Result) -> str:
 
 def _folded(text: str) -> list[str]:
     first, *rest = fold(text, WIDTH - 4) if text else [""]
-    return [f"  {first}", *(f"    {line}" for line in rest)] if text else []
+    return [f"  {first.rstrip()}", *(f"    {line.rstrip()}" for line in rest)] if text else []
 
 
 def _next(traces: Sequence[str]) -> list[str]:
