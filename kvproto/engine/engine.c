@@ -1,9 +1,9 @@
 /*
  * The C tier: breadth-first exploration of one kvproto program.
  *
- * `bytecode.py` packs a program into 16-byte slots; this library interprets them (or runs them as printed C, tier 2), stores
- * the states they produce and answers what `explorer.py` asks.  Everything hangs off one `kv_engine`; there are no globals.
- * This file is the interface; its parts are one compilation unit, so that the compiler sees through them:
+ * `bytecode.py` packs a program into 16-byte slots; this library interprets them (or runs them as printed C, tier 2),
+ * stores the states they produce and answers what `explorer.py` asks.  Everything hangs off one `kv_engine`; there are
+ * no globals. This file is the interface; its parts are one compilation unit, so that the compiler sees through them:
  */
 #include "c/base.h"
 #include "c/canon.h"
@@ -88,7 +88,10 @@ EXPORT kv_engine *kv_new(const kv_spec *spec)
     return e;
 }
 
-/* From now on run printed C: one function for each block, in the order of block numbers.  Between two calls of kv_advance. */
+/*
+ * From now on run printed C: one function for each block, in the order of block numbers.  Between two calls of
+ * kv_advance.
+ */
 EXPORT int kv_compile(kv_engine *e, const compiled_block *blocks)
 {
     compiled_block *copy = malloc(e->blocks * sizeof *copy);
@@ -214,7 +217,9 @@ EXPORT uint64_t kv_path(const kv_engine *e, uint64_t state, uint64_t *root, uint
     return steps;
 }
 
-/* The packed words of a state.  Unless the store is numbered those of expanded states are made again from their path. */
+/*
+ * The packed words of a state.  Unless the store is numbered those of expanded states are made again from their path.
+ */
 EXPORT int kv_state(kv_engine *e, uint64_t state, uint64_t *out)
 {
     int status = KV_OK;
@@ -227,8 +232,8 @@ EXPORT int kv_state(kv_engine *e, uint64_t state, uint64_t *out)
 }
 
 /*
- * The transitions of the states from `first` on, up to `last`, as far as `room` edges go: offsets[i] is where those of state
- * first + i begin.  Answers how many states are done.
+ * The transitions of the states from `first` on, up to `last`, as far as `room` edges go: offsets[i] is where those of
+ * state first + i begin.  Answers how many states are done.
  */
 EXPORT uint64_t kv_edges(kv_engine *e, uint64_t first, uint64_t last, uint64_t *offsets, uint32_t *actions,
                          uint32_t *targets, uint64_t room)
@@ -341,8 +346,8 @@ EXPORT void kv_save(const kv_engine *e, uint64_t first, uint64_t last, uint32_t 
 }
 
 /*
- * Makes states again from their links, in order, after kv_start and before kv_load_meta; they are not judged.  KV_BROKEN if
- * the links cannot be those of a search of this program.
+ * Makes states again from their links, in order, after kv_start and before kv_load_meta; they are not judged.
+ * KV_BROKEN if the links cannot be those of a search of this program.
  */
 EXPORT int kv_load(kv_engine *e, uint64_t count, const uint32_t *parents, const uint32_t *actions)
 {

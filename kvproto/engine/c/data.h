@@ -35,7 +35,9 @@ typedef struct {
     uint64_t allowed[4];
 } por_condition;
 
-/* A node of the partial-order reduction: its action (or NOBODY), the claim or probe it is about (or NOBODY), and rows. */
+/*
+ * A node of the partial-order reduction: its action (or NOBODY), the claim or probe it is about (or NOBODY), and rows.
+ */
 typedef struct {
     uint32_t owner, group, needs, final, fallback, dependent;
 } por_node;
@@ -70,8 +72,8 @@ typedef struct {
 typedef int (*compiled_block)(const uint64_t *from, uint64_t *out, uint32_t *fault);
 
 /*
- * A successor (tag = its hash) or a fault (tag = its number), in the order in which they were met.  `like`: in a numbered
- * store, the state of the same hash that the table held while the batch was generated, plus 1, or 0.
+ * A successor (tag = its hash) or a fault (tag = its number), in the order in which they were met.  `like`: in a
+ * numbered store, the state of the same hash that the table held while the batch was generated, plus 1, or 0.
  */
 typedef struct {
     uint32_t tag, action, like;
@@ -89,8 +91,8 @@ typedef struct {
 } fault_hit;
 
 /*
- * A run of states: packed words, parents, and the actions that led here.  In a numbered store the words are kept in front of
- * the parents; else they are a block of their own, which serves again once all its states are expanded.
+ * A run of states: packed words, parents, and the actions that led here.  In a numbered store the words are kept in
+ * front of the parents; else they are a block of their own, which serves again once all its states are expanded.
  */
 typedef struct {
     uint64_t *words;
@@ -124,8 +126,8 @@ typedef struct {
 
 /*
  * What a slot of the table holds.
- *  NUMBERED: 32 bits of hash and the number of a state, whose words are in the store.  Small, and the number of any state can
- *            be found; but most look-ups go on to the store.
+ *  NUMBERED: 32 bits of hash and the number of a state, whose words are in the store.  Small, and the number of any
+ *            state can be found; but most look-ups go on to the store.
  *  WHOLE:    a state of one or two words, and nothing else to look at.  Words of expanded states are dropped.
  *  PRINTS:   a fingerprint of 128 bits instead, which is kept like a state of two words: lossy.
  */

@@ -1,9 +1,9 @@
 /*
  * Steps 2 and 3 of a round on several threads: findings are entered into the table, and what is new into the store.
  *
- * A part of the table is those lines that are home to nothing but the tags of one thread.  What has its home between two parts,
- * or would run over the end of one, is left to the end of the step and entered by one thread.  That does not change what stays:
- * equal findings go the same way, and a line that was full once stays full.
+ * A part of the table is those lines that are home to nothing but the tags of one thread.  What has its home between
+ * two parts, or would run over the end of one, is left to the end of the step and entered by one thread.  That does not
+ * change what stays: equal findings go the same way, and a line that was full once stays full.
  */
 #if KV_THREADS
 
@@ -33,8 +33,8 @@ INLINE const uint64_t *key_of_finding(const kv_engine *e, const share *from, uin
 }
 
 /*
- * In a numbered store: enters a finding under a provisional number, unless an equal one is there.  Answers like `find_single`.
- * Equal findings have equal tags and so the same thread, which knows what its provisional numbers mean.
+ * In a numbered store: enters a finding under a provisional number, unless an equal one is there.  Answers like
+ * `find_single`. Equal findings have equal tags and so the same thread, which knows what its provisional numbers mean.
  */
 static int enter_finding(kv_engine *e, member *m, finding *f, const uint64_t *s, uint64_t end)
 {
@@ -133,7 +133,9 @@ static int enter_room(team *t, member *m)
     leftover *left = realloc(m->left, (size_t)(2 * count) * sizeof *left);
     if (left != NULL)
         m->left = left;
-    const uint64_t **entered = t->e->kind != NUMBERED ? NULL : realloc(m->entered, (size_t)(2 * count) * sizeof *entered);
+    const uint64_t **entered = NULL;
+    if (t->e->kind == NUMBERED)
+        entered = realloc(m->entered, (size_t)(2 * count) * sizeof *entered);
     if (entered != NULL)
         m->entered = entered;
     if (left == NULL || (t->e->kind == NUMBERED && entered == NULL))

@@ -1,12 +1,13 @@
 /*
  * Successors of a state, in the order of the actions.
  *
- * Conditions that depend on one small leaf do not run as code.  For each window of up to 8 state bits a table holds, for each
- * value of these bits, the set of actions that may be enabled.  And-ing one row per window leaves few actions to run.
+ * Conditions that depend on one small leaf do not run as code.  For each window of up to 8 state bits a table holds,
+ * for each value of these bits, the set of actions that may be enabled.  And-ing one row per window leaves few actions
+ * to run.
  *
- * A batch of states goes through loops that each do one thing to all successors: run, hash, look among the last ones, fetch
- * lines of the table, look there.  Within one loop nothing waits for anything else, so the processor overlaps what has to
- * come from memory; and what is decided by chance is counted and not branched on.
+ * A batch of states goes through loops that each do one thing to all successors: run, hash, look among the last ones,
+ * fetch lines of the table, look there.  Within one loop nothing waits for anything else, so the processor overlaps
+ * what has to come from memory; and what is decided by chance is counted and not branched on.
  */
 
 /* Words of an entry among the last successors: a fingerprint, or the state itself. */
@@ -33,8 +34,8 @@ static uint32_t recent_tag(const kv_engine *e, const uint64_t *key)
 }
 
 /*
- * Forgets all successors.  An entry that is nothing but zeros is met by no key, except where zeros themselves belong; another
- * key, which belongs elsewhere, lies there.
+ * Forgets all successors.  An entry that is nothing but zeros is met by no key, except where zeros themselves belong;
+ * another key, which belongs elsewhere, lies there.
  */
 static void forget_recent(const kv_engine *e, worker *w)
 {
@@ -81,9 +82,10 @@ INLINE const uint64_t *key_at(const worker *w, uint32_t k, uint32_t words, store
 }
 
 /*
- * Whether this thread has made the same successor a moment ago; if not, it has now.  Steps that can be taken in either order
- * lead to one state from two neighbours in the queue, so this small table saves about two thirds of the look-ups in the big
- * one.  Who is the first to make a successor enters it, in order; when entering fails, `forget_recent` must follow.
+ * Whether this thread has made the same successor a moment ago; if not, it has now.  Steps that can be taken in either
+ * order lead to one state from two neighbours in the queue, so this small table saves about two thirds of the look-ups
+ * in the big one.  Who is the first to make a successor enters it, in order; when entering fails, `forget_recent` must
+ * follow.
  */
 INLINE int seen_lately(worker *w, const uint64_t *key, uint32_t tag, uint32_t words, store_kind kind)
 {
@@ -151,7 +153,9 @@ INLINE uint32_t run_candidates(const kv_engine *e, worker *w, const uint64_t *s,
     return used;
 }
 
-/* Appends the successors and faults of `s` to the batch; answers how many events there are then, NO_ACTION if broken. */
+/*
+ * Appends the successors and faults of `s` to the batch; answers how many events there are then, NO_ACTION if broken.
+ */
 INLINE uint32_t expand(const kv_engine *e, worker *w, const uint64_t *s, uint32_t used, uint32_t words)
 {
     if (LIKELY(e->set_words <= FEW_SET_WORDS)) {
@@ -206,7 +210,8 @@ static uint32_t judge_constraint(const kv_engine *e, worker *w, const uint64_t *
 }
 
 /* All that follows from one state: what `expand` finds, or the end of a run.  Answers like `expand`. */
-INLINE uint32_t expand_state(const kv_engine *e, worker *w, const uint64_t *s, source *at, uint32_t used, uint32_t words)
+INLINE uint32_t expand_state(const kv_engine *e, worker *w, const uint64_t *s, source *at, uint32_t used,
+                             uint32_t words)
 {
     uint32_t before = used;
     at->deadlock = at->outside = 0;
@@ -271,10 +276,11 @@ INLINE int same_as_like(const kv_engine *e, const worker *w, uint32_t k, uint32_
 }
 
 /*
- * Expands up to `wanted` states from number `first` into the batch, as far as there is room; answers how many, or NO_ACTION.
- * What may be new among their successors is pending then.
+ * Expands up to `wanted` states from number `first` into the batch, as far as there is room; answers how many, or
+ * NO_ACTION. What may be new among their successors is pending then.
  */
-INLINE uint32_t generate(const kv_engine *e, worker *w, uint64_t first, uint64_t wanted, uint32_t words, store_kind kind)
+INLINE uint32_t generate(const kv_engine *e, worker *w, uint64_t first, uint64_t wanted, uint32_t words,
+                         store_kind kind)
 {
     uint32_t count = 0, used = 0;
     while (count < wanted && count < BATCH && used + e->actions < w->event_room) {

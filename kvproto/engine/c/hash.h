@@ -1,10 +1,11 @@
 /*
  * Hashes of states, and the keys of states of two words.
  *
- * The tag of a state is 32 bits of hash, and where the state is looked for in the table is the tag scaled to the size of the
- * table.  So a bigger table has the same order.  For a pair of words the lowest `quotient` bits of the second word are not
- * hashed but added to the top of the tag: the place then tells them, and a slot need not hold them.  They are multiplied by an
- * odd number first, because states that differ in them alone come in flocks and would crowd a few neighbouring lines.
+ * The tag of a state is 32 bits of hash, and where the state is looked for in the table is the tag scaled to the size
+ * of the table.  So a bigger table has the same order.  For a pair of words the lowest `quotient` bits of the second
+ * word are not hashed but added to the top of the tag: the place then tells them, and a slot need not hold them.  They
+ * are multiplied by an odd number first, because states that differ in them alone come in flocks and would crowd a few
+ * neighbouring lines.
  */
 
 #define SCATTER 0x1e35a7bdu

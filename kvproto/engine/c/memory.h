@@ -35,8 +35,8 @@ static void unmap_block(void *p, uint64_t bytes)
 }
 
 /*
- * A zeroed piece of an arena within the limit, or NULL.  Pieces follow each other in memory that is aligned for huge pages,
- * which a piece by itself would be too small for.  They are given back all together.
+ * A zeroed piece of an arena within the limit, or NULL.  Pieces follow each other in memory that is aligned for huge
+ * pages, which a piece by itself would be too small for.  They are given back all together.
  */
 static void *take_piece(kv_engine *e, uint64_t bytes)
 {
@@ -73,8 +73,8 @@ static void free_arenas(kv_engine *e)
 }
 
 /*
- * Address space for a table that can grow where it is: the largest that the machine lets us have, of `least` bytes or more.
- * Pages of it are taken when they are touched.
+ * Address space for a table that can grow where it is: the largest that the machine lets us have, of `least` bytes or
+ * more. Pages of it are taken when they are touched.
  */
 static int open_region(kv_engine *e, uint64_t least)
 {
@@ -141,8 +141,8 @@ static void *take_copy(kv_engine *e, const void *from, uint64_t count, uint64_t 
 }
 
 /*
- * Zeroed memory in the spill file, or NULL.  The system writes such pages to disk when memory is short and reads them back
- * when they are looked at, so they do not count against the limit.
+ * Zeroed memory in the spill file, or NULL.  The system writes such pages to disk when memory is short and reads them
+ * back when they are looked at, so they do not count against the limit.
  */
 static void *take_spilled(kv_engine *e, uint64_t bytes)
 {

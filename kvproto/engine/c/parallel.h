@@ -2,12 +2,13 @@
  * The search on several threads, with the same results as on one: the same numbers for the same states.
  *
  * A round takes the next few thousand states of a level through three steps, with all threads at the same step:
- *  1. Expand.  Threads take runs of states from a counter.  Each thread writes its successors into buffers of its own, one for
- *     each part of the table.  Of the table only a numbered one is read.
- *  2. Enter (enter.h).  Each thread enters what was found for its part of the table, in order, so of equal successors the
- *     first one stays.  No line is written by two threads.
+ *  1. Expand.  Threads take runs of states from a counter.  Each thread writes its successors into buffers of its own,
+ *     one for each part of the table.  Of the table only a numbered one is read.
+ *  2. Enter (enter.h).  Each thread enters what was found for its part of the table, in order, so of equal successors
+ *     the first one stays.  No line is written by two threads.
  *  3. Settle.  What stayed is numbered in order; threads copy it into the store, link it and judge it.
- * What is "the first" of something (violation, fault, deadlock) is decided by the order of events, not by who was faster.
+ * What is "the first" of something (violation, fault, deadlock) is decided by the order of events, not by who was
+ * faster.
  */
 #if KV_POSIX && defined(__GNUC__)
 #define KV_THREADS 1
@@ -16,7 +17,10 @@ enum { RUN = 256, ROUND = 1 << 15, SPINS = 500 };
 
 enum { STEP_EXPAND, STEP_ENTER, STEP_SETTLE, STEP_LEAVE };
 
-/* A successor that may be new.  `source` counts from the first state of the round; `slot`: 1 + where it stays, 0 if it does not. */
+/*
+ * A successor that may be new.  `source` counts from the first state of the round; `slot`: 1 + where it stays, 0 if it
+ * does not.
+ */
 typedef struct {
     uint32_t source, tag, action;
     uint64_t slot;
@@ -34,7 +38,9 @@ typedef struct {
     uint32_t begin, end, fresh;
 } slice;
 
-/* A run of states and what came of it: thread `owner` notes the parts of its findings, in order, from `begin` to `end`. */
+/*
+ * A run of states and what came of it: thread `owner` notes the parts of its findings, in order, from `begin` to `end`.
+ */
 typedef struct {
     uint32_t owner, begin, end, first; /* first: number of its first new state among those of the round */
 } run_of_states;
@@ -56,7 +62,7 @@ typedef struct {
     share *shares;  /* one for each part of the table */
     uint8_t *parts; /* to which share each finding went */
     uint64_t part_count, part_room;
-    const uint64_t **entered; /* in a numbered store: the words of what has a provisional number in this thread's part */
+    const uint64_t **entered; /* in a numbered store: the words of what this thread gave provisional numbers */
     leftover *left;
     uint64_t entered_count, left_count, enter_room;
     uint64_t transitions, violating, outside, inside, deadlock;

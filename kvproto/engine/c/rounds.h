@@ -1,4 +1,7 @@
-/* Rounds of the search on several threads, and the threads themselves; what a round does is told in parallel.h and enter.h. */
+/*
+ * Rounds of the search on several threads, and the threads themselves; what a round does is told in parallel.h and
+ * enter.h.
+ */
 #if KV_THREADS
 
 static void do_step(team *t, member *m)
@@ -192,7 +195,8 @@ static void close_team(kv_engine *e)
             free(m->shares[part].words);
             free(m->shares[part].prints);
         }
-        void *const blocks[] = {m->shares, m->parts, (void *)m->entered, m->left, m->fired, m->violation, m->witness, m->faults};
+        void *const blocks[] = {m->shares, m->parts,     (void *)m->entered, m->left,
+                                m->fired,  m->violation, m->witness,         m->faults};
         for (size_t k = 0; k < sizeof blocks / sizeof *blocks; k++)
             free(blocks[k]);
     }

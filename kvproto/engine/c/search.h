@@ -3,8 +3,8 @@
  * prefetched, then the stored states they may equal, and only then are they inserted, in order.  So the order of
  * discovery is that of plain first-in first-out search.
  *
- * When memory is refused (by the limit or by the system) the state under expansion is left unexpanded: all counters then
- * describe exactly the states expanded before it.
+ * When memory is refused (by the limit or by the system) the state under expansion is left unexpanded: all counters
+ * then describe exactly the states expanded before it.
  */
 
 static void hit_fault(kv_engine *e, uint32_t fault, uint64_t state, int64_t action)
@@ -67,7 +67,10 @@ INLINE void settle_successor(kv_engine *e, const worker *w, uint32_t k, uint32_t
     judge(e, state, s);
 }
 
-/* Takes the pending successors before number `end` into the store, from the one at place `at` on; answers the next place. */
+/*
+ * Takes the pending successors before number `end` into the store, from the one at place `at` on; answers the next
+ * place.
+ */
 INLINE uint32_t settle_pending(kv_engine *e, const worker *w, uint32_t at, uint32_t end, int enough, uint32_t words,
                                store_kind kind, uint32_t extra)
 {

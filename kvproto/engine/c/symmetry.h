@@ -1,4 +1,6 @@
-/* Where the symmetry reduction meets the search: states are replaced by their representatives before they are hashed. */
+/*
+ * Where the symmetry reduction meets the search: states are replaced by their representatives before they are hashed.
+ */
 
 static uint64_t canonical_scratch(const kv_engine *e)
 {

@@ -1,11 +1,12 @@
 /*
- * The hash table.  It is made of lines of the cache, 64 bytes each, and lines fill from the front, so one look at a line tells
- * whether something is in it and how full it is.  What finds its line full goes to the next one.
+ * The hash table.  It is made of lines of the cache, 64 bytes each, and lines fill from the front, so one look at a
+ * line tells whether something is in it and how full it is.  What finds its line full goes to the next one.
  *
  * In a table of single words a line is 8 words: the states themselves, or 32 bits of hash and a number (`store_kind`).
- * In a table of pairs it is 4 to 7 first words and behind them as many extras of 8, 4, 2 or 1 bytes: what remains of the
- * second word without its quotient, and in the lowest bits how many lines were tried to get here.  Each try goes a longer way
- * than the one before, else full lines would cling together.  The few pairs for which all tries fail are kept apart, as strays.
+ * In a table of pairs it is 4 to 7 first words and behind them as many extras of 8, 4, 2 or 1 bytes: what remains of
+ * the second word without its quotient, and in the lowest bits how many lines were tried to get here.  Each try goes a
+ * longer way than the one before, else full lines would cling together.  The few pairs for which all tries fail are
+ * kept apart, as strays.
  */
 
 enum { LINE_WORDS = 8, LINE_BYTES = 64, FAR_BITS = 3, FARTHEST = (1 << FAR_BITS) - 1, MAX_QUOTIENT = 13 };
@@ -13,7 +14,9 @@ enum { FIRST_LINES = 128, DOUBLING_LINES = 1 << 18, FEW_STRAYS = 512, MANY_STRAY
 
 #define NO_END UINT64_MAX
 
-/* What a look-up answers: it is there, it belongs into a slot that is free, or all slots where it could be are taken. */
+/*
+ * What a look-up answers: it is there, it belongs into a slot that is free, or all slots where it could be are taken.
+ */
 enum { THERE, FREE, NO_SLOT };
 
 /* How far from home the tries of a pair are, counted from 1. */
@@ -196,8 +199,8 @@ INLINE int knows_key(const kv_engine *e, const uint64_t *key, uint32_t tag, uint
 /* --------------------------------------------------------------------------------------------- growing */
 
 /* The pair in slot i of a line, and its tag: the quotient is what leads from the hash of the rest to the home line. */
-INLINE uint32_t pair_in(const kv_engine *e, const uint64_t *line, uint32_t i, uint64_t number, uint64_t lines, uint32_t extra,
-                        uint64_t *pair)
+INLINE uint32_t pair_in(const kv_engine *e, const uint64_t *line, uint32_t i, uint64_t number, uint64_t lines,
+                        uint32_t extra, uint64_t *pair)
 {
     uint64_t x = get_extra(line, i, extra), rest = x >> FAR_BITS, back = way((uint32_t)x & FARTHEST);
     uint64_t at = number >= back ? number - back : number + lines - back;
@@ -216,9 +219,9 @@ INLINE uint32_t pair_in(const kv_engine *e, const uint64_t *line, uint32_t i, ui
 /* What has to wait while a table is spread: keys of one or two words. */
 typedef struct {
     uint64_t *keys, count, room;
-} waiting;
+} kept_aside;
 
-static void wait_aside(waiting *aside, const uint64_t *key, uint32_t width)
+static void wait_aside(kept_aside *aside, const uint64_t *key, uint32_t width)
 {
     if (aside->count == aside->room) {
         uint64_t *more = realloc(aside->keys, (size_t)(aside->room * 2) * width * sizeof *more);
@@ -257,11 +260,12 @@ INLINE uint32_t tag_in(const kv_engine *e, uint64_t word)
 }
 
 /*
- * Moves what is in one line of a table of `lines` lines to where it now belongs, which lies above all that has not moved yet.
- * What does not (it is far from its home at the low end, or there is no room before the end of the table) waits.
+ * Moves what is in one line of a table of `lines` lines to where it now belongs, which lies above all that has not
+ * moved yet. What does not (it is far from its home at the low end, or there is no room before the end of the table)
+ * waits.
  */
 INLINE void move_line(kv_engine *e, uint64_t *from, uint64_t number, uint64_t lines, uint32_t extra, int in_place,
-                      waiting *aside)
+                      kept_aside *aside)
 {
     uint32_t slots = line_slots(extra);
     uint64_t line[LINE_WORDS], key[2];
@@ -296,7 +300,7 @@ INLINE void enter_again(kv_engine *e, const uint64_t *key, uint32_t extra)
 INLINE int move_lines(kv_engine *e, uint64_t *old, uint64_t lines, uint32_t extra)
 {
     uint32_t width = extra == 0 ? 1 : 2;
-    waiting aside = {malloc((size_t)1024 * width * sizeof(uint64_t)), 0, 1024};
+    kept_aside aside = {malloc((size_t)1024 * width * sizeof(uint64_t)), 0, 1024};
     uint64_t *strays = e->strays, stray_count = e->stray_count;
     if (aside.keys == NULL)
         return 0;
