@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from functools import lru_cache
+from typing import Any
 
 from kvproto.shipped.models.sglang import model
 from kvproto.shipped.models.sglang.config import Config
@@ -43,9 +44,11 @@ Call = tuple[Action, Args]
 
 
 @lru_cache(maxsize=4)
-def system(scope: str, settings: tuple[tuple[str, bool | int], ...]) -> System:
+def system(scope: str, settings: tuple[tuple[str, bool | int | str], ...]) -> System:
     """The model in a scope, with some of its sizes and switches changed."""
-    return folded(build(model, choose(model, scope=scope, sets=dict(settings))))
+    sets = dict(settings)
+    preset = sets.pop("preset", None)
+    return folded(build(model, choose(model, preset=preset and str(preset), scope=scope, sets=sets)))
 
 
 def random_settings(rng: random.Random) -> dict[str, bool | int]:
@@ -57,7 +60,7 @@ def random_settings(rng: random.Random) -> dict[str, bool | int]:
 class Walk:
     """A walk of the model: the state now, and what is needed to make a trace of the way to it."""
 
-    def __init__(self, scope: str, **settings: bool | int) -> None:
+    def __init__(self, scope: str, **settings: bool | int | str) -> None:
         self.system = system(scope, tuple(sorted(settings.items())))
         self.machine = Machine(self.system)
         self.kinds = [(show_path(path, self.system.state), kind) for path, kind in leaves(self.system.state)]
@@ -100,6 +103,13 @@ class Walk:
                 break
         return self
 
+    def follow(self, *schedule: tuple[Any, ...]) -> Walk:
+        """Take steps given as (action, arguments in order), all of which must be enabled."""
+        for name, *args in schedule:
+            call = next(call for call in self.calls if (call[0].name, [*call[1]]) == (name, args))
+            assert self.take(call), f"{name}{args} is not enabled"
+        return self
+
     def trace(self) -> Trace:
         """The walk so far as a trace."""
         empty = dict.fromkeys(("preset", "scope", "property", "claim", "verdict", "digest"), "")
@@ -112,3 +122,44 @@ def as_step(call: Call, delta: dict[str, tuple[object, object]]) -> Step:
     action, args = call
     named = {p.name: label(value, p.type) for p, value in zip(action.params, args, strict=True)}
     return Step(action.name, named, "", "", "", (), (), delta)
+
+
+def bootstrapped(r: int, *, long: bool = False) -> list[tuple[Any, ...]]:
+    """From the client to a metadata row, one rank a side."""
+    first = [("submit", r, long), ("enter", r), ("prealloc", r), ("admit", r)]
+    return [*first, ("receive_metadata", 0, 0, r), ("finalize", r)]
+
+
+def sending(r: int) -> list[tuple[Any, ...]]:
+    """The worker takes a chunk and posts its writes."""
+    return [("dequeue", 0, r), ("check", 0, r), ("begin", 0, r)]
+
+
+def posted(r: int, *, long: bool = False) -> list[tuple[Any, ...]]:
+    """From the client to posted writes, in one chunk."""
+    return [*bootstrapped(r, long=long), ("forward", r), ("process_result", r), *sending(r)]
+
+
+def landed(r: int, pages: int) -> list[tuple[Any, ...]]:
+    """All writes land in order, the call returns and the worker reports."""
+    return [*(("land", 0, 0, r, k) for k in range(pages)), ("call_succeeds", 0, r), ("conclude", 0, r)]
+
+
+def answered(r: int) -> list[tuple[Any, ...]]:
+    """Both sides take the success for what it says."""
+    taken = [("inflight_success", r), ("receive_success", 0, 0, r), ("commit", r)]
+    return [*taken, ("attend", r), ("finish", r)]
+
+
+def incident(**settings: bool | int) -> Trace:
+    """The incident: a short request runs through, then one that is longer than the prefill pool."""
+    first = [*posted(0), *landed(0, 3), *answered(0)]
+    return Walk("incident", **settings).follow(*first, *posted(1, long=True), *landed(1, 1), *answered(1)).trace()
+
+
+def late_write(**settings: bool | int) -> Trace:
+    """A call gives up, its write goes on; C gets the page, is served, and then A's write lands in it."""
+    walk = Walk("large", probe=True, larger_pool=True, DPage=1, Pos=1, **settings)
+    walk.follow(*posted(0), ("call_fails", 0, 0, 0), ("receive_failure", 0, 0, 0), ("transfer_failure", 0))
+    walk.follow(("probe_session", 0, 0), *posted(2), *landed(2, 1), *answered(2)[:3])
+    return walk.follow(("land_late", 0, 0, 0, 0), ("attend", 2), ("finish", 2)).trace()
