@@ -39,17 +39,26 @@ LIFE = Int(0, 1)
 class Config(Params):
     """What a preset fixes."""
 
-    ordered: bool = flag(True, "messages to one peer arrive in the order in which they were sent")
-    loses: bool = flag(True, "a message may be lost")
-    retries: bool = flag(True, "a stop is sent again until it is acknowledged")
+    ordered: bool = flag(True, "messages to one peer arrive in the order in which they were sent", kind="environment")
+    loses: bool = flag(True, "a message may be lost", kind="environment")
+    retries: bool = flag(True, "a stop is sent again until it is acknowledged", kind="mitigation")
     numbered: bool = flag(
         True,
         "messages carry the life of the room that they belong to",
         cites="0.5.22+ srt/disaggregation/common/conn.py:AckTarget",
+        kind="mitigation",
     )
-    remembers: bool = flag(False, "a peer ignores the start of a life that it has been told to stop")
-    counts_peers: bool = flag(True, "the peers that acknowledged are remembered, not how many acknowledgements came")
-    stops_once: bool = flag(True, "a stop that is repeated is acknowledged again, and does nothing else")
+    remembers: bool = flag(False, "a peer ignores the start of a life that it has been told to stop", kind="mitigation")
+    counts_peers: bool = flag(
+        True,
+        "the peers that acknowledged are remembered, not how many acknowledgements came",
+        kind="mitigation",
+    )
+    stops_once: bool = flag(
+        True,
+        "a stop that is repeated is acknowledged again, and does nothing else",
+        kind="mitigation",
+    )
 
 
 cfg = Config()

@@ -48,17 +48,24 @@ class Limit(Enum):
 class Config(Params):
     """What a preset fixes."""
 
-    counts_early: bool = flag(True, "a chunk counts from when it is taken, before the room is looked at", cites=WORKER)
-    marks_first: bool = flag(True, "the room is marked as failed before it is noted whom to tell")
+    counts_early: bool = flag(
+        True,
+        "a chunk counts from when it is taken, before the room is looked at",
+        cites=WORKER,
+        kind="mitigation",
+    )
+    marks_first: bool = flag(True, "the room is marked as failed before it is noted whom to tell", kind="mitigation")
     poisons: bool = flag(
         True,
         "a room with a failed call is never acknowledged, for nobody knows what it left behind",
         cites="0.5.22+ srt/disaggregation/common/conn.py:CommonKVManager.poison_deferred_ack_room",
+        kind="mitigation",
     )
     numbered: bool = flag(
         True,
         "an acknowledgement counts only for the hold that asked for it",
         cites="0.5.22+ srt/disaggregation/common/conn.py:AckTarget",
+        kind="mitigation",
     )
     limit: Limit = choice(Limit.LONG, "the time limit of a hold", cites=RESOLVE)
     chunks: int = number(2, "chunks of a transfer", least=1, most=2)

@@ -39,12 +39,30 @@ class Config(Params):
         True,
         "success counts only once there is a room number in the row",
         cites="srt/disaggregation/decode.py:DecodeTransferQueue._poll_with_metadata_gate",
+        kind="mitigation",
     )
-    compares: bool = flag(True, "the room number in the row is compared with the request's", cites=COMMIT)
-    clears: bool = flag(True, "the room number of a row is reset when the row comes back")
-    holds: bool = flag(True, "the row of a request that gave up comes back only when nothing is written to it any more")
-    frees_once: bool = flag(True, "a row that came back is no longer the request's, so that none gives it back again")
-    limit: bool = flag(True, "a request whose success has arrived gives up too if its row stays empty")
+    compares: bool = flag(
+        True,
+        "the room number in the row is compared with the request's",
+        cites=COMMIT,
+        kind="mitigation",
+    )
+    clears: bool = flag(True, "the room number of a row is reset when the row comes back", kind="mitigation")
+    holds: bool = flag(
+        True,
+        "the row of a request that gave up comes back only when nothing is written to it any more",
+        kind="mitigation",
+    )
+    frees_once: bool = flag(
+        True,
+        "a row that came back is no longer the request's, so that none gives it back again",
+        kind="mitigation",
+    )
+    limit: bool = flag(
+        True,
+        "a request whose success has arrived gives up too if its row stays empty",
+        kind="mitigation",
+    )
 
 
 cfg = Config()

@@ -34,10 +34,18 @@ MOST_COPIES = 2
 class Config(Params):
     """What a preset fixes."""
 
-    clears: bool = flag(True, "a page is cleared when it is lent")
-    frees_once: bool = flag(True, "the path that frees a page takes it from the request, so that none frees it again")
-    frees_unwritten: bool = flag(True, "a request that ends before it has written gives its page back too")
-    writes_first: bool = flag(True, "a request reads only after it has written")
+    clears: bool = flag(True, "a page is cleared when it is lent", kind="mitigation")
+    frees_once: bool = flag(
+        True,
+        "the path that frees a page takes it from the request, so that none frees it again",
+        kind="mitigation",
+    )
+    frees_unwritten: bool = flag(
+        True,
+        "a request that ends before it has written gives its page back too",
+        kind="mitigation",
+    )
+    writes_first: bool = flag(True, "a request reads only after it has written", kind="mitigation")
 
 
 cfg = Config()

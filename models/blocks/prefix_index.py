@@ -38,12 +38,21 @@ LOCK = "srt/mem_cache/radix_cache.py:RadixCache.inc_lock_ref"
 class Config(Params):
     """What a preset fixes."""
 
-    locks: bool = flag(True, "a request locks what it finds, and what is locked is not evicted", cites=LOCK)
-    unlocks_aborted: bool = flag(True, "an aborted request gives its lock back")
-    publishes_computed: bool = flag(True, "a page enters the index after it has been computed")
-    publishes_verified: bool = flag(True, "... and after it has been verified")
-    corrupts: bool = flag(True, "what a request computes or is sent may be wrong")
-    frees_duplicate: bool = flag(True, "a page whose prefix has come into the index meanwhile is freed")
+    locks: bool = flag(
+        True,
+        "a request locks what it finds, and what is locked is not evicted",
+        cites=LOCK,
+        kind="mitigation",
+    )
+    unlocks_aborted: bool = flag(True, "an aborted request gives its lock back", kind="mitigation")
+    publishes_computed: bool = flag(True, "a page enters the index after it has been computed", kind="mitigation")
+    publishes_verified: bool = flag(True, "... and after it has been verified", kind="mitigation")
+    corrupts: bool = flag(True, "what a request computes or is sent may be wrong", kind="environment")
+    frees_duplicate: bool = flag(
+        True,
+        "a page whose prefix has come into the index meanwhile is freed",
+        kind="mitigation",
+    )
 
 
 cfg = Config()

@@ -47,14 +47,28 @@ class Agreed(Enum):
 class Config(Params):
     """What a preset fixes."""
 
-    agrees: bool = flag(True, "decode ranks go on only if all of them can", cites=VERDICT)
-    stages_agree: bool = flag(True, "prefill ranks end well only if all of them do", cites=VERDICT)
+    agrees: bool = flag(True, "decode ranks go on only if all of them can", cites=VERDICT, kind="mitigation")
+    stages_agree: bool = flag(True, "prefill ranks end well only if all of them do", cites=VERDICT, kind="mitigation")
     hold: Agreed = choice(Agreed.SOME, "whether decode holds the pages of a failed transfer", cites=AGREE)
     release: Agreed = choice(Agreed.ALL, "whether decode frees the pages that it holds", cites=AGREE)
-    needs_all: bool = flag(True, "a decode rank waits for the success of every prefill rank", cites=STATUS)
-    failure_to_all: bool = flag(True, "every decode rank is told of a failure, not only the one it hit", cites=NOTIFY)
-    source_waits: bool = flag(True, "a prefill rank gives up its pages only when it sends nothing any more")
-    gives_up: bool = flag(True, "a decode rank may lose patience by itself")
+    needs_all: bool = flag(
+        True,
+        "a decode rank waits for the success of every prefill rank",
+        cites=STATUS,
+        kind="mitigation",
+    )
+    failure_to_all: bool = flag(
+        True,
+        "every decode rank is told of a failure, not only the one it hit",
+        cites=NOTIFY,
+        kind="mitigation",
+    )
+    source_waits: bool = flag(
+        True,
+        "a prefill rank gives up its pages only when it sends nothing any more",
+        kind="mitigation",
+    )
+    gives_up: bool = flag(True, "a decode rank may lose patience by itself", kind="environment")
 
 
 cfg = Config()

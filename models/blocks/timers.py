@@ -40,10 +40,19 @@ class Config(Params):
     drift: int = number(1, "ticks that the clock of decode may be ahead", least=0)
     hold_limit: int = number(5, "ticks for which decode holds the pages of an aborted transfer", least=1, cites=HOLD)
     patience: int = number(6, "ticks for which decode waits for a transfer", least=1, cites=WAIT)
-    bounded: bool = flag(True, "a call sends one batch; else all of them, and may take as much longer", cites=BATCH)
-    rechecks: bool = flag(True, "prefill looks for an abort before each call, not only before the first")
-    expires: bool = flag(True, "a hold has a limit at all")
-    gives_up: bool = flag(True, "a wait has a limit at all")
+    bounded: bool = flag(
+        True,
+        "a call sends one batch; else all of them, and may take as much longer",
+        cites=BATCH,
+        kind="mitigation",
+    )
+    rechecks: bool = flag(
+        True,
+        "prefill looks for an abort before each call, not only before the first",
+        kind="mitigation",
+    )
+    expires: bool = flag(True, "a hold has a limit at all", kind="mitigation")
+    gives_up: bool = flag(True, "a wait has a limit at all", kind="mitigation")
 
 
 cfg = Config()

@@ -42,33 +42,43 @@ class Config(Params):
         False,
         "a write counts as done once it has left the sender",
         cites="note: measured: Mooncake TCP, framing v1: success with 0 of 64 KiB applied, the receiver being stopped",
+        kind="environment",
     )
     siblings_go_on: bool = flag(
         False,
         "the first write that fails ends the call; its siblings go on",
         cites=(STATUS, "note: measured: Mooncake TCP: 1 bad address of 1000, 999 pages landed after the error"),
+        kind="environment",
     )
     times_out: bool = flag(
         False,
         "the call ends at its time limit with everything still on its way",
         cites=(CALL, "note: measured: Mooncake TCP: an error after 5 s with 0 bytes applied, all 64 MiB later"),
+        kind="environment",
     )
     resubmits: bool = flag(
         False,
         "after a failure the whole batch is posted again, next to what is left of the first attempt",
         cites=(CALL, "note: read in the code, not run: it needs several network contexts"),
+        kind="environment",
     )
     cancels_in_name: bool = flag(
         False,
         "a cancelled call is over for its caller, and its writes go on",
         cites="note: measured: NIXL over UCX: the handle is released without an error, and everything lands",
+        kind="environment",
     )
     torn: bool = flag(
         False,
         "a page is written in two parts, and the connection may be cut between them",
         cites="note: measured: Mooncake TCP: a killed sender left 3.9 to 7.8 MB of 64 MiB, a clean prefix",
+        kind="environment",
     )
-    reads_early: bool = flag(False, "the reader does not wait for the call's success: not the engine's fault")
+    reads_early: bool = flag(
+        False,
+        "the reader does not wait for the call's success: not the engine's fault",
+        kind="environment",
+    )
 
 
 cfg = Config()
