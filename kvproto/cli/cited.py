@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from kvproto.diagnostics import KvError, did_you_mean
-from kvproto.lang.cites import VERSION, Cite, checked, parse, version
+from kvproto.lang.cites import VERSION, Cite, parse, version
 from kvproto.lang.load import Target
 from kvproto.lang.model import ActionMark
 
@@ -47,7 +47,7 @@ def _actions(target: Target) -> list[Cited]:
     groups: dict[str, list[Cited]] = {}
     for fn, mark in target.model.marked(ActionMark):
         doc = " ".join((inspect.getdoc(fn) or "").split())
-        item = Cited(mark.machine.name, fn.__name__, doc, tuple(map(parse, checked(mark.cites))))
+        item = Cited(mark.machine.name, fn.__name__, doc, tuple(map(parse, mark.cites)))
         groups.setdefault(item.group, []).append(item)
     return [item for group in groups.values() for item in group]
 
@@ -57,7 +57,7 @@ def _parameters(target: Target) -> Iterator[Cited]:
     for name, parameter in declared.items():
         if parameter.cites:
             doc = " ".join(parameter.doc.split())
-            yield Cited(PARAMETERS, name, doc, tuple(map(parse, checked(parameter.cites))))
+            yield Cited(PARAMETERS, name, doc, tuple(map(parse, parameter.cites)))
 
 
 def _only(item: Cited, wanted: Callable[[Cite], bool]) -> Cited:

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any, Literal, overload
 
 from kvproto.lang.amounts import Amount
-from kvproto.lang.cites import Cites, several
+from kvproto.lang.cites import Cites, checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Parameter:
     def __init__(self, default: Any, doc: str, cites: Cites) -> None:
         self.default = default
         self.doc = doc
-        self.cites = several(cites)
+        self.cites = checked(cites)
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:

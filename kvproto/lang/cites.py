@@ -158,17 +158,12 @@ def _hint(source: str) -> str:
     )
 
 
-def several(cites: Cites) -> tuple[str, ...]:
-    """The citations of one declaration."""
+def checked(cites: Cites) -> tuple[str, ...]:
+    """The citations of one declaration, each of which parses; else KV155 at the string in the model's text."""
     texts = (cites,) if isinstance(cites, str) else tuple(cites)
     if not all(isinstance(text, str) for text in texts):
         raise TypeError(f"cites is a string or several, not {cites!r}")
-    return tuple(text for text in texts if text)
-
-
-def checked(cites: Cites) -> tuple[str, ...]:
-    """The citations of one declaration, each of which parses; else KV155 at the string in the model's text."""
-    texts = several(cites)
+    texts = tuple(text for text in texts if text)
     for text in texts:
         try:
             parse(text)

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 from kvproto.diagnostics import KvError
 from kvproto.lang.binding import Params
-from kvproto.lang.cites import Cites, several
+from kvproto.lang.cites import Cites, checked
 from kvproto.lang.native import Record
 from kvproto.lang.properties import MARK, ClaimMark, FairnessMark
 from kvproto.lang.sorts import Sort
@@ -54,7 +54,7 @@ def action(
         raise TypeError("@action needs the machine that acts: write @action(decode) with decode = Machine('decode')")
     if fair not in ("", "weak", "strong"):
         raise TypeError(f'fair is "weak" or "strong", not {fair!r}')
-    sources = several(cites)
+    sources = checked(cites)
 
     def mark(fn: F) -> F:
         setattr(fn, MARK, ActionMark(machine, sources, fair))

@@ -85,7 +85,7 @@ def refused_by_check(s, r):
     )
 
 
-@action(decode, cites="srt/disaggregation/decode.py:process_prebuilt")
+@action(decode, cites="srt/disaggregation/decode_schedule_batch_mixin.py:process_prebuilt")
 def attend(s, r: Req):
     """Decode reads all reserved pages of request {r} for the next token."""
     q = s.req[r]
@@ -103,7 +103,7 @@ def attend(s, r: Req):
                     q.saw_foreign = True
 
 
-@action(decode, cites="srt/managers/schedule_batch.py:release_kv_cache")
+@action(decode, cites="srt/mem_cache/common.py:release_kv_cache")
 def finish(s, r: Req):
     """Request {r} has all its tokens; the client gets its answer, the pages go back to the pool."""
     q = s.req[r]
@@ -122,7 +122,7 @@ def abort_on_decode(s, r: Req):
     stop(s, r)
 
 
-@action(decode, cites="srt/disaggregation/common/conn.py:apply_prefill_status")
+@action(decode, cites="0.5.20+ srt/disaggregation/common/conn.py:apply_prefill_status")
 def fail_transfer(s, r: Req):
     """Decode gives request {r} up while it waits: a failed status, a time-out or a lost node."""
     q = s.req[r]

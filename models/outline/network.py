@@ -7,7 +7,7 @@ from kvproto.lang import action, require
 from .state import Req, Slot, forget, network
 
 
-@action(network, cites="Mooncake transfer_engine_py.cpp:batchTransferSync")
+@action(network, cites="mooncake:mooncake-integration/transfer_engine/transfer_engine_py.cpp:batchTransferSync")
 def land(s, r: Req, k: Slot):
     """The write of page {k} of request {r} lands: it reads the source page now and replaces the target page."""
     q = s.req[r]

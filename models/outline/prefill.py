@@ -85,7 +85,7 @@ def post(s, r: Req):
     q.prefill = Prefill.SENDING
 
 
-@action(prefill, cites="srt/disaggregation/common/conn.py:conclude_transfer")
+@action(prefill, cites="0.5.20+ srt/disaggregation/common/conn.py:conclude_transfer")
 def complete(s, r: Req):
     """All writes of request {r} have landed: prefill reports success and frees the source pages."""
     q = s.req[r]
@@ -113,7 +113,7 @@ def abort_on_prefill(s, r: Req):
         forget(q)
 
 
-@action(prefill, cites="srt/disaggregation/common/conn.py:conclude_transfer")
+@action(prefill, cites="0.5.20+ srt/disaggregation/common/conn.py:conclude_transfer")
 def drain(s, r: Req):
     """The last posted write of aborted request {r} has landed; the transfer worker reports."""
     q = s.req[r]

@@ -7,7 +7,7 @@ from kvproto.lang import Bool, action, require
 from .state import Client, Decode, Req, Slot, abort_decode, abort_prefill, cfg, router
 
 
-@action(router, cites="mini_lb: the same body to both sides")
+@action(router, cites="note: mini_lb sends the same body to both sides")
 def submit(s, r: Req, long: Bool):
     """A client sends request {r}; the router gives it to prefill and to decode."""
     require(s.req[r].client == Client.IDLE)

@@ -29,23 +29,23 @@ class Config(Params):
     reject_at_admission: bool = flag(
         False,
         "a prompt that does not fit is refused before bootstrap, allocation or transfer",
-        cites="0.5.21 srt/disaggregation/utils.py:is_unadmitted_reject",
+        cites="0.5.21+ srt/disaggregation/utils.py:is_unadmitted_reject",
     )
     retire_after_forward: bool = flag(
         False,
         "a rejected request is retired after its forward pass, before anything is sent",
-        cites="0.5.20 srt/disaggregation/prefill.py:_retire_aborted_prefill_result",
+        cites="0.5.20+ srt/disaggregation/prefill.py:_retire_aborted_prefill_result",
     )
     failed_is_terminal: bool = flag(
         False,
         "a room that failed on prefill never reports success",
-        cites="0.5.20 srt/disaggregation/common/conn.py:conclude_transfer",
+        cites="0.5.20+ srt/disaggregation/common/conn.py:conclude_transfer",
     )
     token_count_check: bool = flag(False, "decode compares what was sent with what it reserved")
     deferred_release: bool = flag(
         False,
         "decode keeps the pages of a failed or aborted transfer until prefill has drained",
-        cites="0.5.21 SGLANG_DISAGGREGATION_DEFERRED_DECODE_KV_RELEASE",
+        cites="0.5.21+ srt/environ.py:SGLANG_DISAGGREGATION_DEFERRED_DECODE_KV_RELEASE",
     )
     release_timeout: bool = flag(
         True,
@@ -59,7 +59,7 @@ class Config(Params):
     checksum: bool = flag(
         False,
         "decode verifies the transferred KV once, before the first read",
-        cites="0.5.21 --disaggregation-enable-kv-checksum",
+        cites="0.5.21+ srt/server_args.py:--disaggregation-enable-kv-checksum",
     )
     page_tags: bool = flag(False, "a tag that changes on reallocation is checked before every read")
     carried_tags: bool = flag(False, "a tag written together with the page is checked at every read")

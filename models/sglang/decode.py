@@ -326,7 +326,7 @@ def heartbeat_failure(s, r: Req):
     decode,
     cites=(
         "srt/disaggregation/decode.py:DecodePreallocQueue.hold_rebootstrap",
-        "srt/disaggregation/decode.py:DecodePreallocQueue._submit_prefill_recompute",
+        "0.5.22+ srt/disaggregation/decode.py:DecodePreallocQueue._submit_prefill_recompute",
         "srt/disaggregation/common/conn.py:CommonKVManager.submit_prefill_recompute",
     ),
 )

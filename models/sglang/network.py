@@ -73,6 +73,7 @@ def prefill_dies(s):
             x = s.sender[p][r]
             x.room = Room.ABSENT
             x.infos.clear()
+            x.serving.clear()
             x.queued = 0
             x.worker = Worker.DEAD
             x.abort = Abort.NONE

@@ -130,6 +130,7 @@ class Sender(Record):
 
     room: Room
     infos: Set(DRank)  # transfer_infos: decode ranks whose metadata is here
+    serving: Set(DRank)  # the ranks that the worker's chunk goes to, also once the room is cleared
     queued: Int(0, 2)  # chunks in the transfer queue
     chunk: Int(0, 2)  # chunks that the worker is through with
     worker: Worker

@@ -97,6 +97,7 @@ def check(s, p: PRank, r: Req):
         finish_chunk(s, p, r)
     else:
         x.worker = Worker.CHECKED
+        x.serving = set(x.infos)
 
 
 def finish_chunk(s, p, r):
@@ -104,6 +105,7 @@ def finish_chunk(s, p, r):
     x = s.sender[p][r]
     last = x.chunk == chunks(s.req[r]) - 1
     x.worker = Worker.IDLE
+    x.serving.clear()
     x.chunk += 1
     x.posted = 0
     if cfg.deferred_release:
@@ -118,7 +120,7 @@ def post(s, p, r):
     x = s.sender[p][r]
     q = s.req[r]
     for d in DRank:
-        if d in x.infos:
+        if d in x.serving:
             for k in Pos:
                 if in_chunk(q, x.chunk, k) and (not cfg.bounded_batch or int(k) == x.posted):
                     if s.receiver[d][r].target[k] is not None and q.source[k] is not None:
@@ -166,7 +168,7 @@ def call_succeeds(s, p: PRank, r: Req):
     q = s.req[r]
     require(x.worker == Worker.CALLING and not any(x.flying[d] for d in DRank))
     require(not cfg.bounded_batch or not any(in_chunk(q, x.chunk, k) and int(k) >= x.posted for k in Pos))
-    if x.chunk == chunks(q) - 1 and x.infos:
+    if x.chunk == chunks(q) - 1 and x.serving:
         x.worker = Worker.AUX
     else:
         finish_chunk(s, p, r)
@@ -189,7 +191,7 @@ def orphan(x):
 def call_fails(s, p: PRank, r: Req, d: DRank):
     """The call for request {r} to rank {d} returns an error or runs out of time; its writes stay on their way."""
     x = s.sender[p][r]
-    require(cfg.transfer_failures and x.worker == Worker.CALLING and d in x.infos)
+    require(cfg.transfer_failures and x.worker == Worker.CALLING and d in x.serving)
     fault(s)
     orphan(x)
     s.blacklist[p].add(d)
@@ -199,7 +201,7 @@ def call_fails(s, p: PRank, r: Req, d: DRank):
     if x.room != Room.ABSENT or not cfg.conclude_rechecks:
         update_status(s, x, Room.FAILED)
         for e in DRank:
-            if e in x.infos and (e == d or cfg.failure_to_all):
+            if e in x.serving and (e == d or cfg.failure_to_all):
                 x.down[e].add(Down.FAILED)
     finish_chunk(s, p, r)
 
@@ -234,14 +236,14 @@ def conclude(s, p: PRank, r: Req):
     q = s.req[r]
     require(x.worker == Worker.AUX)
     for d in DRank:
-        if d in x.infos and s.receiver[d][r].row is not None and q.p_row is not None and not cfg.aux_loss:
+        if d in x.serving and s.receiver[d][r].row is not None and q.p_row is not None and not cfg.aux_loss:
             s.d_row_content[d][s.receiver[d][r].row] = s.p_row_content[q.p_row]
     if not (x.room == Room.ABSENT and cfg.conclude_rechecks):
         good = x.room != Room.FAILED or not cfg.conclude_rechecks
         if good:
             update_status(s, x, Room.SUCCESS)
         for d in DRank:
-            if d in x.infos:
+            if d in x.serving:
                 x.down[d].add(Down.SUCCESS if good else Down.FAILED)
     finish_chunk(s, p, r)
 

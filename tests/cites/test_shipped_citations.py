@@ -8,9 +8,9 @@ from cites_wheels import RELEASES, Wheel
 
 from kvproto.cli.cited import PARAMETERS, cited, table
 from kvproto.lang.cites import Cite, parse, version
-from kvproto.lang.load import building_blocks, find
+from kvproto.lang.load import building_blocks, find, shipped_models
 
-MODELS = ("kv_transfer", "sglang", *building_blocks())
+MODELS = (*shipped_models(), *building_blocks())
 
 
 def test_every_action_of_the_engine_model_cites_something() -> None:

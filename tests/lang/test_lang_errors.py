@@ -21,7 +21,6 @@ SOURCE = Path(__file__).parents[2] / "kvproto"
 
 NO_GOLDEN_CASE = {
     "KV151": "raised by the search, not by the front end",
-    "KV155": "raised by list --cites, not by the front end",
 }
 """Codes of models without a golden case, with the reason."""
 
