@@ -79,7 +79,7 @@ def find(text: str) -> Target:
     raise KvError(
         "KV001",
         f"there is no model '{_shown(name)}'{did_you_mean(name, known)}",
-        reason=f"shipped models: {', '.join(shipped_models())}, and {BLOCKS}.NAME of {len(building_blocks())} blocks",
+        reason=f"shipped models: {', '.join(shipped_models())}; building blocks: {', '.join(building_blocks())}",
         cure="give one of these, a file such as model.py, or package.module:object",
     )
 
