@@ -65,9 +65,9 @@ def _request(name: str, view: ClientView) -> list[str]:
     lines = [head]
     if view.text and not view.delivered:
         lines += _wrapped(f"  {view.text}", hang=2)
-    for number, text in enumerate(view.read, 1):
+    for number, text in enumerate(view.read):
         if not view.delivered or len(view.read) > 1:
-            lines.append(f"  read by decode, pass {number}")
+            lines.append(f"  read by decode, {view.read_by[number] if view.read_by else f'pass {number + 1}'}")
         lines += _pages(name, text)
     return lines
 

@@ -61,7 +61,8 @@ class ClientView:
 
     `outcome` is `not sent`, `waiting`, `answered` or `gone`; `status` is None unless answered.  `text` is the text of
     the answer (an error message unless the status is 200); `read` are the texts that decode's attention gave for
-    this request, one for each time they changed, whether or not they were delivered.
+    this request, one for each time they changed, whether or not they were delivered.  Where several ranks read, or read
+    slices of several ranks, every time has several texts, and `read_by` says of each which one it is.
     """
 
     outcome: str
@@ -69,6 +70,7 @@ class ClientView:
     prompt_tokens: int
     text: str
     read: tuple[str, ...]
+    read_by: tuple[str, ...] = ()
 
     @property
     def delivered(self) -> bool:

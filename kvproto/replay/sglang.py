@@ -183,12 +183,19 @@ class SglangRun:
         call = self.cluster.router.calls.get(room)
         if call is None:
             return ClientView("not sent", None, 0, "", ())
-        read = tuple(text for each in self.cluster.decode.requests[room].passes for text in each.values())
+        passes = self.cluster.decode.requests[room].passes
+        read = tuple(text for each in passes for text in each.values())
+        several = len(self.cluster.network.pairs) > 1
+        by = tuple(_reader(number, *pair) for number, each in enumerate(passes, 1) for pair in each) if several else ()
         if call.answer is not None:
             answer = call.answer
-            return ClientView("answered", answer.status, answer.prompt_tokens, answer.text, read)
-        return ClientView("gone" if call.disconnected else "waiting", None, len(call.prompt), "", read)
+            return ClientView("answered", answer.status, answer.prompt_tokens, answer.text, read, by)
+        return ClientView("gone" if call.disconnected else "waiting", None, len(call.prompt), "", read, by)
 
     def canaries(self) -> tuple[CanaryFound, ...]:
         """Every client's text that decode read for somebody else."""
         return canaries(self.answers())
+
+
+def _reader(number: int, d: int, p: int) -> str:
+    return f"pass {number}, rank {d}, slice of prefill rank {p}"

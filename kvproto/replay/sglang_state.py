@@ -137,6 +137,7 @@ def _sender(cluster: Cluster, p: int, room: int) -> State:
     return {
         "room": ROOM[manager.status(room)],
         "infos": _numbers(manager.infos(room)),
+        "serving": _numbers(rank.worker.jobs[room].infos if room in rank.worker.jobs else ()),
         "queued": rank.worker.queued(room),
         "chunk": rank.worker.through.get(room, 0),
         "worker": _worker(cluster, p, room),

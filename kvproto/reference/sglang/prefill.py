@@ -349,8 +349,7 @@ class Prefill:
             request.pages, request.row, request.input_text = {}, None, ""
             request.aborted, request.first_pass = False, Pass()
         for rank in self.ranks:
-            rank.worker.through.pop(room, None)
-            rank.worker.jobs.pop(room, None)
+            rank.worker.forget(room)
 
     def _expect(self, room: int, *queues: str) -> None:
         expect(not self.dead, "prefill: the node is dead")

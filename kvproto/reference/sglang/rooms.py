@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -114,9 +114,9 @@ class Manager:
         """A message to one decode rank."""
         self._network.downward(self.rank, d).send(message)
 
-    def report(self, room: int, *, success: bool) -> None:
-        """Tell every decode rank whose page numbers are here how the room went."""
-        for d in self.infos(room):
+    def report(self, room: int, ranks: Iterable[int], *, success: bool) -> None:
+        """Tell decode ranks how the room went."""
+        for d in ranks:
             self.send(d, Success(room) if success else Failure(room))
 
     def die(self) -> None:

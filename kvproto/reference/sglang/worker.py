@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from kvproto.reference.prompts import label
 from kvproto.reference.refusal import Refused, expect
-from kvproto.reference.sglang.messages import Abort, Failure, Metadata
+from kvproto.reference.sglang.messages import Abort, Metadata
 from kvproto.reference.sglang.rooms import Info, Manager, Status
 from kvproto.reference.sglang.transport import Write
 
@@ -46,10 +46,14 @@ class Stage(Enum):
 
 @dataclass(slots=True)
 class Job:
-    """A chunk in work: what is left to post of it, and in how many batches the rest was posted."""
+    """A chunk in work: what is left to post of it, and in how many batches the rest was posted.
+
+    `infos` are decode's page numbers as they were when the room was looked at; a room that is cleared keeps them here.
+    """
 
     chunk: Chunk
     stage: Stage = Stage.DEQUEUED
+    infos: dict[int, Info] = field(default_factory=dict)
     unposted: list[int] = field(default_factory=list)
     batches: int = 0
 
@@ -105,10 +109,11 @@ class TransferWorker:
             raise Refused(f"{self._name(room)} waits for the forward pass")
         if manager.failed_sessions.intersection(manager.infos(room)):
             manager.update_status(room, Status.FAILED)
-            manager.report(room, success=False)
+            manager.report(room, manager.infos(room), success=False)
             self._finish(room)
         else:
             job.stage = Stage.CHECKED
+            job.infos = dict(manager.infos(room))
 
     def begin(self, room: int) -> None:
         """Call the transfer engine with the chunk, or with the first batch of it."""
@@ -135,7 +140,7 @@ class TransferWorker:
         job.unposted = job.unposted[len(batch) :]
         job.batches += 1
         room = job.chunk.room
-        for d, info in self._manager.infos(room).items():
+        for d, info in job.infos.items():
             for position in batch:
                 # Decode may have reserved fewer pages than prefill has; there is nothing to write the others to.
                 if position < len(info.pages):
@@ -148,27 +153,24 @@ class TransferWorker:
         job = self._job(room, Stage.CALLING)
         self._expect_landed(room)
         expect(not job.unposted, f"{self._name(room)} has not posted all pages of the chunk")
-        if job.chunk.last and self._manager.infos(room):
+        if job.chunk.last and job.infos:
             job.stage = Stage.AUX
         else:
             self._finish(room)
 
     def call_fails(self, room: int, d: int) -> None:
         """The call returns an error for one decode rank; its writes stay on their way."""
-        self._job(room, Stage.CALLING)
+        job = self._job(room, Stage.CALLING)
         manager = self._manager
         expect(self._switches.transfer_failures, "environment: calls do not fail")
-        expect(d in manager.infos(room), f"{self._name(room)} sends nothing to decode rank {d}")
+        expect(d in job.infos, f"{self._name(room)} sends nothing to decode rank {d}")
         self._links.faults.spend()
         self._links.engine.abandon(manager.rank, room)
         manager.failed_sessions.add(d)
         manager.poison(room)
         if manager.status(room) is not None or not self._switches.conclude_rechecks:
             manager.update_status(room, Status.FAILED)
-            if self._switches.failure_to_all:
-                manager.report(room, success=False)
-            else:
-                manager.send(d, Failure(room))
+            manager.report(room, job.infos if self._switches.failure_to_all else (d,), success=False)
         self._finish(room)
 
     def resubmit(self, room: int) -> None:
@@ -186,14 +188,14 @@ class TransferWorker:
         job = self._job(room, Stage.AUX)
         manager = self._manager
         row = self._links.prefill.rows[job.chunk.row]
-        for d, info in manager.infos(room).items():
+        for d, info in job.infos.items():
             if not self._switches.aux_loss:
                 self._links.decode.ranks[d].rows[info.row] = row
         if manager.status(room) is not None or not self._switches.conclude_rechecks:
             success = manager.status(room) is not Status.FAILED or not self._switches.conclude_rechecks
             if success:
                 manager.update_status(room, Status.SUCCESS)
-            manager.report(room, success=success)
+            manager.report(room, job.infos, success=success)
         self._finish(room)
 
     def crash(self, room: int) -> None:
@@ -208,7 +210,15 @@ class TransferWorker:
     def die(self, rooms: range) -> None:
         """The process ends."""
         self.queues.clear()
+        for job in self.jobs.values():
+            job.infos = {}
         self.dead.update(rooms)
+
+    def forget(self, room: int) -> None:
+        """Nobody remembers how many chunks the room had, and how far its thread was when it died."""
+        self.through.pop(room, None)
+        if room in self.jobs:
+            self.jobs[room].batches = 0
 
     def _name(self, room: int) -> str:
         return f"prefill rank {self._manager.rank}: the worker of request {label(room)}"
