@@ -258,7 +258,7 @@ def _observed(cluster: Cluster, reader: Reader) -> State:
         "overwrote": any(owner is not None for owner in strays),
         "wrong_source": foreign(carried),
         "revived": any(rank.manager.revivals for rank in cluster.prefill.ranks),
+        "split_verdict": bool(cluster.prefill.split_verdicts),
         "mixed_lives": cluster.mixed_lives,
         "shared_unwritten": foreign(shared),
-        "split_verdict": bool(cluster.prefill.split_verdicts),
     }

@@ -121,6 +121,15 @@ def test_the_implementation_has_the_actions_and_parameters_of_the_model() -> Non
     assert set(system.parameters) == {*sglang.SIZES, *sglang.SWITCHES}
 
 
+@pytest.mark.parametrize("scope", ["small", "fan-in", "fan-out"])
+def test_variables_stand_in_the_models_order(scope: str) -> None:
+    """The first difference that is named is the first one in the model."""
+    walk = Walk(scope)
+    run = sglang.SglangRun.start(walk.system.parameters, "numpy")
+
+    assert list(walk.init.items()) == list(run.state(run.texts()).items())
+
+
 @pytest.mark.parametrize("seed", range(16))
 def test_the_implementation_refuses_what_the_model_forbids(seed: int) -> None:
     """In every state of a walk every action whose guard is false is refused, and refusing changes nothing."""
