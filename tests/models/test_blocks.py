@@ -13,6 +13,7 @@ from kvproto.cli.listing import block_lines
 from kvproto.engine.search import Options, Result, search
 from kvproto.ir.nodes import LIVENESS
 from kvproto.lang.bind import choose
+from kvproto.lang.binding import Flag
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import building_blocks, find, shipped_models
 from kvproto.lang.properties import ClaimMark
@@ -221,6 +222,19 @@ def test_counterexamples_are_told(block: str, preset: str) -> None:
             trace = build_trace(system, finding.counterexample)
             assert finding.claim.name == trace.property
             assert len(TABLE[block][preset]) > 1 or doc.endswith(f": {trace.property}")
+
+
+@pytest.mark.parametrize("block", TABLE)
+def test_every_flag_is_turned_by_some_preset(block: str) -> None:
+    """And every one says whether it is a measure or the world's."""
+    model = find(block).model
+    assert model.params is not None
+    flags = {name: p for name, p in model.params.parameters().items() if isinstance(p, Flag)}
+    chosen = [(name, value) for preset in model.presets for name, value in preset.values.items() if name in flags]
+    turned = {name for name, value in chosen if value != flags[name].default}
+
+    assert set(flags) == turned
+    assert all(p.kind for p in flags.values())
 
 
 def test_list_shows_a_line_for_each_block() -> None:
