@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from kvproto.engine.evaluate import Args, Machine, NotEnabled, Run, State
 from kvproto.ir.nodes import Action, Cond, Expr, Let, Logic, Quant, Require, Stmt, Unary
@@ -17,15 +18,38 @@ def blame(machine: Machine, cond: Expr, state: State, env: Mapping[str, Value] |
     Of `all(...)` that is the first element that fails, of `a and b` the first false side, of `not any(...)` the first
     witness; a condition that cannot be taken apart is blamed whole.
     """
-    found: dict[Path, None] = {}
+    return list(dict.fromkeys(path for ground in grounds(machine, cond, state, env) for path in ground.reads))
 
-    def watch(kind: str, path: Path) -> None:
-        if kind == "read":
-            found[path] = None
 
-    quiet, loud = Machine(machine.system), Machine(machine.system, watch)
-    _decide(quiet, loud, state, cond, dict(env or {}))
-    return list(found)
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """A part of a condition that decides it: what it came to, and the variables that it read.
+
+    A `local` is the value of a name on which other parts rest.
+    """
+
+    part: Expr
+    value: Value
+    reads: tuple[Path, ...]
+    local: bool
+
+
+def grounds(machine: Machine, cond: Expr, state: State, env: Mapping[str, Value] | None = None) -> list[Ground]:
+    """The smallest parts of `cond` that decide its value in `state`, in order of evaluation (see `blame`)."""
+    found: list[Ground] = []
+
+    def take(part: Expr, names: dict[str, Value], local: bool) -> None:
+        reads: dict[Path, None] = {}
+
+        def watch(kind: str, path: Path) -> None:
+            if kind == "read":
+                reads[path] = None
+
+        value = Run(Machine(machine.system, watch), state, dict(names)).value(part)
+        found.append(Ground(part, value, tuple(reads), local))
+
+    _decide(Machine(machine.system), take, state, cond, dict(env or {}))
+    return found
 
 
 class _Refusal(Run):
@@ -53,21 +77,25 @@ def blame_refusal(machine: Machine, action: Action, args: Args, state: State) ->
     return None
 
 
-def _decide(quiet: Machine, loud: Machine, state: State, expr: Expr, env: dict[str, Value]) -> None:
-    """Evaluate with reads recorded, but only the parts that decide."""
+Take = Callable[[Expr, dict[str, Value], bool], None]
+"""Called with a part that is not taken apart, its locals, and whether its value is one of them."""
+
+
+def _decide(quiet: Machine, take: Take, state: State, expr: Expr, env: dict[str, Value]) -> None:
+    """Find the parts that decide."""
 
     def value(part: Expr, names: dict[str, Value]) -> Value:
         return Run(quiet, state, dict(names)).value(part)
 
     match expr:
         case Unary(op="not", arg=arg):
-            _decide(quiet, loud, state, arg, env)
+            _decide(quiet, take, state, arg, env)
         case Logic(op=op, args=args):
             wanted = value(expr, env)
             for arg in args:
                 settles = bool(value(arg, env)) == (op == "or")
                 if settles or wanted == (op == "and"):
-                    _decide(quiet, loud, state, arg, env)
+                    _decide(quiet, take, state, arg, env)
                 if settles:
                     return
         case Quant(op="any" | "all", where=where, body=body):
@@ -78,17 +106,17 @@ def _decide(quiet: Machine, loud: Machine, state: State, expr: Expr, env: dict[s
                     continue
                 if bool(value(body, names)) == (expr.op == "any"):
                     if where is not None:
-                        _decide(quiet, loud, state, where, names)
-                    _decide(quiet, loud, state, body, names)
+                        _decide(quiet, take, state, where, names)
+                    _decide(quiet, take, state, body, names)
                     return
                 if wanted == (expr.op == "all"):
-                    _decide(quiet, loud, state, body, names)
+                    _decide(quiet, take, state, body, names)
         case Let():
             inner = {**env, expr.name: value(expr.value, env)}
-            Run(loud, state, dict(env)).value(expr.value)
-            _decide(quiet, loud, state, expr.body, inner)
+            take(expr.value, env, True)
+            _decide(quiet, take, state, expr.body, inner)
         case Cond():
-            _decide(quiet, loud, state, expr.test, env)
-            _decide(quiet, loud, state, expr.then if value(expr.test, env) else expr.orelse, env)
+            _decide(quiet, take, state, expr.test, env)
+            _decide(quiet, take, state, expr.then if value(expr.test, env) else expr.orelse, env)
         case _:
-            Run(loud, state, dict(env)).value(expr)
+            take(expr, env, False)

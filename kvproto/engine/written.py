@@ -49,7 +49,10 @@ def written(cond: Expr, sources: Mapping[str, str]) -> str:
 
 def opposite(text: str) -> str:
     """What says the opposite of a condition: `a != b` for `a == b`, `not a` for `a`, `a` for `not a`."""
-    tree = ast.parse(text, mode="eval").body
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except SyntaxError:  # the words of the IR
+        return f"not ({text})"
     if isinstance(tree, ast.Compare) and len(tree.ops) == 1 and type(tree.ops[0]) in OPPOSITES:
         return ast.unparse(ast.Compare(tree.left, [OPPOSITES[type(tree.ops[0])]()], tree.comparators))
     if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.Not):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from kvproto.explain.facts import Facts
 from kvproto.explain.slice import START, Edge
 from kvproto.explain.words import count, joined, numbers, with_quote
-from kvproto.trace.printable import cut, shown
+from kvproto.trace.printable import cut, printable, shown
 
 
 def chain(facts: Facts, room: int, *, without: Collection[str] = ()) -> list[str]:
@@ -75,6 +75,8 @@ def _unchanged(facts: Facts, edges: Iterable[Edge]) -> str:
     if not empty:
         return f"It also rests on {text}."
     never = f"Nothing was ever put into {joined(empty)}" if len(empty) <= 3 else f"{len(empty)} sets stayed empty"
+    sought = list(dict.fromkeys(words for path in empty for words in facts.sought(path)))[:3]
+    never += f" ({', '.join(f'no {printable(words)}' for words in sought)})" if sought else ""
     return f"{never}; besides, {text}." if text else f"{never}."
 
 
@@ -117,8 +119,16 @@ def _used(facts: Facts, current: int, hops: Sequence[int], edge: Edge) -> str:
 
 def _values(facts: Facts, edges: Iterable[Edge], state: int) -> str:
     paths = list(dict.fromkeys(edge.path for edge in edges))
-    parts = [f"{path} = {cut(shown(facts.states[state].get(path)), 40)}" for path in paths[:3]]
+    parts = [f"{path} = {_value(facts, path, state)}" for path in paths[:3]]
     return joined(parts) if len(paths) <= 3 else f"{', '.join(parts)} and {len(paths) - 3} more"
+
+
+def _value(facts: Facts, path: str, state: int) -> str:
+    """The value, and what the claim looks for in it in vain: `{FAILED}, without Down.ACK`."""
+    value = facts.states[state].get(path)
+    sought = facts.sought(path)[:2] if isinstance(value, list) else []
+    lacking = f", without {printable(' and '.join(sought))}" if sought else ""
+    return f"{cut(shown(value), 40)}{lacking}"
 
 
 def _with_rest(facts: Facts, told: list[str], told_steps: set[int]) -> list[str]:

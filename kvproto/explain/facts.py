@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -74,6 +75,11 @@ class Facts:
         view = self.trace.vocabulary.pool(page.pool)
         return None if view is None else name_of(self.states[state].get(view.contents(page.label).get(part, "")))
 
+    def sought(self, path: str) -> list[str]:
+        """What the claim looks for in a set, in the model's words, and does not find there."""
+        grounds = [ground.text for ground in self.trace.grounds if path in ground.reads]
+        return [words for text in grounds if (words := _absent(text))]
+
     @cached_property
     def pool_paths(self) -> frozenset[str]:
         """Owner and content variables of all pages."""
@@ -104,9 +110,9 @@ class Facts:
         return [f for f in self.domain.flights if f.request == request and after < f.posted < before]
 
     def cause(self, number: int, avoid: Sequence[int] = ()) -> Edge | None:
-        """Of what a step read apart from pages, the value that was set last (not by a step in `avoid`).
+        """Of what a step read apart from pages, the message that it took, else the value that was set last.
 
-        A set that was empty when the step put something into it is no cause of the step.
+        Not by a step in `avoid`; and a set that was empty when the step put something into it is no cause of it.
         """
         delta = self.step(number).delta
         edges = [
@@ -115,7 +121,17 @@ class Facts:
             if edge.path not in self.pool_paths and edge.source != START and edge.source not in avoid
             if delta.get(edge.path, (None, None))[0] != []
         ]
-        return max(edges, key=lambda edge: edge.source, default=None)
+        messages = [edge for edge in edges if self._took(edge)]
+        return max(messages or edges, key=lambda edge: edge.source, default=None)
+
+    def _took(self, edge: Edge) -> bool:
+        """The step lowered a flag, or took a name out of a set, which another machine had raised or put there."""
+        old, new = self.step(edge.step).delta.get(edge.path, (None, None))
+        if self.step(edge.source).lane == self.step(edge.step).lane:
+            return False
+        if isinstance(old, list) and isinstance(new, list):
+            return len(new) < len(old) and all(isinstance(item, str) for item in old)
+        return old is True and new is False
 
     def cause_elsewhere(self, number: int, avoid: Sequence[int] = ()) -> int | None:
         """The step of another machine that a step goes back to: cause of cause, past those of its own machine."""
@@ -125,3 +141,13 @@ class Facts:
             if self.step(current).lane != lane:
                 return current
         return None
+
+
+def _absent(text: str) -> str:
+    """`Down.ACK` of `Down.ACK not in s.down[r]`; "" for anything else."""
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a file may say anything
+        return ""
+    outside = isinstance(tree, ast.Compare) and len(tree.ops) == 1 and isinstance(tree.ops[0], ast.NotIn)
+    return ast.unparse(tree.left) if isinstance(tree, ast.Compare) and outside else ""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kvproto.explain.facts import Facts
+from kvproto.explain.slice import START
 from kvproto.explain.words import call
 
 
@@ -18,32 +19,35 @@ class Pending:
     since: int
 
 
-def not_taken(facts: Facts, request: str, start: int, end: int) -> list[str]:
-    """The last thing that another machine had put into a set of the request before step `start`, there until `end`.
+def not_taken(facts: Facts, request: str, posted: int, until: int, end: int) -> list[str]:
+    """The last thing that was put into a set of the request up to step `until`, and is there still at step `end`.
 
-    A set whose elements come from one machine and are waited for by another is how a model writes a channel.
+    By another machine than the one of step `posted`: a set whose elements come from one machine and are waited for by
+    another is how a model writes a channel.
     """
-    lane = facts.step(start).lane
-    found = [item for item in _lasting(facts, request, start, end) if facts.step(item.since).lane != lane]
+    lane = facts.step(posted).lane
+    found = [item for item in _lasting(facts, request, until, end) if facts.step(item.since).lane != lane]
     if not found:
         return []
     item = max(found, key=lambda item: item.since)
     by = f"step {item.since}, {call(facts.step(item.since))},"
-    return [f"What {by} had put into {item.path}, {item.what}, had not been taken out by step {end}."]
+    return [f"{item.what}, which {by} had put into {item.path}, was still there at step {end}."]
 
 
-def _lasting(facts: Facts, request: str, start: int, end: int) -> Iterator[Pending]:
-    """Elements that are names, in a set of the request, from some step before `start` until after `end`."""
+def _lasting(facts: Facts, request: str, until: int, end: int) -> Iterator[Pending]:
+    """Elements that are names, in a set of the request, from after step `until` at the latest until after `end`."""
     writes = {path for flight in facts.trace.vocabulary.flights for path in (flight.field, *flight.also)}
     flying = {path.replace("{r}", request) for path in writes}
-    states = facts.states[start - 1 : end + 1]
+    states = facts.states[until : end + 1]
     for path, value in states[0].items():
         if not isinstance(value, list) or f"[{request}]" not in path or path in flying:
             continue
         for item in value:
-            values = [state[path] for state in states]
-            if isinstance(item, str) and all(isinstance(held, list) and item in held for held in values):
-                yield Pending(path, item, _since(facts, path, item, start - 1))
+            held = [state[path] for state in states]
+            if isinstance(item, str) and all(isinstance(values, list) and item in values for values in held):
+                since = _since(facts, path, item, until)
+                if since != START:
+                    yield Pending(path, item, since)
 
 
 def _since(facts: Facts, path: str, item: str, state: int) -> int:
@@ -53,4 +57,4 @@ def _since(facts: Facts, path: str, item: str, state: int) -> int:
         if not isinstance(before, list) or item not in before:
             return state
         state -= 1
-    return 0
+    return START

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from kvproto.engine.blame import blame, blame_refusal
+from kvproto.engine.blame import Ground, blame, blame_refusal
+from kvproto.engine.blame import grounds as grounds_of
 from kvproto.engine.evaluate import Args, Fault, Machine, NotEnabled, Run, State, choices
 from kvproto.engine.outcome import Counterexample
 from kvproto.engine.starting import InitFault, call, run_init
+from kvproto.engine.written import opposite, written
 from kvproto.ir.digest import digest
-from kvproto.ir.nodes import Action, Assert, Claim, Expr, FlightInfo, PoolInfo, System, Unary
+from kvproto.ir.nodes import Action, Assert, Claim, FlightInfo, PoolInfo, System, Unary
 from kvproto.ir.types import ArrayT, LeafT, Path, RecordT, Type, label, leaves, show_path, values_of
 from kvproto.trace.filling import fill
 from kvproto.trace.trace import ContainerView, FlightView, PoolView, SliceView, Step, Trace, Value, Vocabulary
+from kvproto.trace.trace import Ground as TraceGround
 from kvproto.trace.trace import State as TraceState
 
 if TYPE_CHECKING:
@@ -33,6 +36,7 @@ def build_trace(system: System, found: Counterexample) -> Trace:
     recorder = _Recorder(system)
     state, steps, states = found.init, [], [found.init]
     blamed: list[Path] | None = None
+    grounds: list[Ground] = []
     for number, (action, args) in enumerate(found.steps, 1):
         state, step, fault = recorder.step(state, action, args)
         steps.append(step)
@@ -42,9 +46,13 @@ def build_trace(system: System, found: Counterexample) -> Trace:
     if blamed is None and found.claim.kind == "assert":
         blamed = recorder.at_start(found.claim, found.init)
     elif blamed is None and found.loop is not None:
-        blamed = recorder.on_lasso(found, states)
+        grounds = recorder.on_lasso(found, states)
+    elif blamed is None and found.claim.kind == "deadlock":
+        blamed = recorder.at_deadlock(found.claim, state)
     elif blamed is None:
-        blamed = recorder.at_state(found.claim, state)
+        grounds = recorder.at_state(found.claim, state)
+    if blamed is None:
+        blamed = list(dict.fromkeys(path for ground in grounds for path in ground.reads))
     return Trace(
         model=system.model,
         preset=system.preset,
@@ -59,6 +67,7 @@ def build_trace(system: System, found: Counterexample) -> Trace:
         blame=tuple(recorder.text(path) for path in blamed),
         loop=found.loop,
         vocabulary=vocabulary(system),
+        grounds=recorder.told(grounds),
     )
 
 
@@ -156,34 +165,37 @@ class _Recorder:
                         return list(dict.fromkeys(path for kind, path in self.accesses if kind == "read"))
         raise NotReproduced(f"no init function fails {claim.name} in the reference checker")
 
-    def at_state(self, claim: Claim, state: State) -> list[Path]:
-        """What decides that the claim is false in the last state."""
-        quiet = Machine(self.system)
-        if claim.kind == "deadlock":
-            return self._at_deadlock(quiet, claim, state)
-        if claim.kind == "sometimes" and claim.cond is not None:
-            return self._at_witness(quiet, claim.cond, state)
-        if claim.cond is None or quiet.holds(claim.cond, state):
-            raise NotReproduced(f"{claim.name} holds at the end of the run in the reference checker")
-        return blame(quiet, claim.cond, state)
+    def at_state(self, claim: Claim, state: State) -> list[Ground]:
+        """What decides that the claim is false in the last state; of a witness, that it is true."""
+        quiet, cond = Machine(self.system), claim.cond
+        if cond is None or quiet.holds(cond, state) != (claim.kind == "sometimes"):
+            raise NotReproduced(f"{claim.name} is not decided so by the end of the run in the reference checker")
+        # What makes a condition true is what makes its opposite false.
+        wrong = Unary(cond.type, "not", cond, cond.loc) if claim.kind == "sometimes" else cond
+        return grounds_of(quiet, wrong, state)
 
-    def _at_witness(self, quiet: Machine, cond: Expr, state: State) -> list[Path]:
-        """What decides that the condition is true in the last state: what makes its opposite false."""
-        if not quiet.holds(cond, state):
-            raise NotReproduced("the last state is no witness in the reference checker")
-        return blame(quiet, Unary(cond.type, "not", cond, cond.loc), state)
-
-    def on_lasso(self, found: Counterexample, states: list[State]) -> list[Path]:
+    def on_lasso(self, found: Counterexample, states: list[State]) -> list[Ground]:
         """What decides, in the state that matters, that the goal is not met."""
         from kvproto.engine.liveness import confirm, decisive
 
         lasso = lasso_of(found)
         confirm(self.system, found.claim, lasso)
         goal, at = decisive(self.system, found.claim, lasso)
-        return blame(Machine(self.system), goal, states[at])
+        return grounds_of(Machine(self.system), goal, states[at])
 
-    def _at_deadlock(self, quiet: Machine, claim: Claim, state: State) -> list[Path]:
+    def told(self, grounds: list[Ground]) -> tuple[TraceGround, ...]:
+        """The grounds as traces write them."""
+        found: dict[str, dict[str, None]] = {}
+        for ground in grounds:
+            if not ground.local and ground.reads:
+                text = written(ground.part, self.system.sources)
+                text = text if ground.value else opposite(text)
+                found.setdefault(text, {}).update(dict.fromkeys(map(self.text, ground.reads)))
+        return tuple(TraceGround(text, tuple(reads)) for text, reads in found.items())
+
+    def at_deadlock(self, claim: Claim, state: State) -> list[Path]:
         """Why the last state is no end, then why no action can happen in it."""
+        quiet = Machine(self.system)
         if claim.cond is not None and quiet.holds(claim.cond, state):
             raise NotReproduced("the last state is a proper end in the reference checker")
         found = dict.fromkeys(blame(quiet, claim.cond, state) if claim.cond is not None else [])

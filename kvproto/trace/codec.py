@@ -47,6 +47,7 @@ def dumps(trace: Trace) -> str:
         ("init", _rows("{}", (f"{_json(path)}: {_json(value)}" for path, value in trace.init.items()))),
         ("steps", _rows("[]", map(_step, trace.steps))),
         ("blame", _json(trace.blame)),
+        *([("grounds", _rows("[]", (_json(asdict(ground)) for ground in trace.grounds)))] if trace.grounds else []),
         ("loop", _json(trace.loop)),
         ("replay", _json(trace.replay, sort=True)),
     ]

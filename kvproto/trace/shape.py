@@ -13,6 +13,7 @@ from kvproto.trace.trace import (
     SCHEMA,
     ContainerView,
     FlightView,
+    Ground,
     PoolView,
     SliceView,
     State,
@@ -46,6 +47,7 @@ TOP_KEYS = (
     "loop",
     "replay",
 )
+EXTRA_TOP_KEYS = ("grounds",)
 STEP_KEYS = ("action", "args", "lane", "loc", "text", "reads", "writes", "delta")
 VOCABULARY_KEYS = ("lanes", "pools", "flights")
 POOL_KEYS = ("name", "pages", "owner", "content")
@@ -178,7 +180,8 @@ def trace_of(root: object, name: str) -> Trace:
     if root["schema"] != SCHEMA:
         Field(root["schema"], "/schema", name).refuse(f'"{SCHEMA}"')
     check_plain(root, name)
-    at = dict(zip(TOP_KEYS, top.keys(*TOP_KEYS), strict=True))
+    names = [*TOP_KEYS, *_present(top, EXTRA_TOP_KEYS)]
+    at = dict(zip(names, top.keys(*names), strict=True))
     state = {path: item.state_value() for path, item in at["init"].mapping().items()}
     steps = _steps(at["steps"], dict(state))
     return Trace(
@@ -197,7 +200,13 @@ def trace_of(root: object, name: str) -> Trace:
         why=at["why"].texts(),
         replay=_replay(at["replay"]),
         vocabulary=_vocabulary(at["vocabulary"], state),
+        grounds=_each(at["grounds"], _ground, state) if "grounds" in at else (),
     )
+
+
+def _ground(place: Field, state: State) -> Ground:
+    text, reads = place.keys("text", "reads")
+    return Ground(text.text(), _paths(reads, state))
 
 
 def _steps(place: Field, state: State) -> tuple[Step, ...]:

@@ -123,13 +123,22 @@ class Vocabulary:
 
 
 @dataclass(frozen=True, slots=True)
+class Ground:
+    """A part of the claim that decides the verdict, in the model's words and so that it is true; what it reads."""
+
+    text: str
+    reads: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Trace:
     """A counterexample (or any behaviour) of a model.
 
     `parameters` are all sizes and switches in force; `claim` is the property in words; `blame` are the paths of the
     last state (or, for a deadlock or a failed assertion, the paths read) that decide the verdict; `loop` is the
     number of the state (0 is `init`) to which the last step of a run without end leads back: step `loop` + 1 follows
-    again.  If it is the number of the last state the run stays there forever.
+    again.  If it is the number of the last state the run stays there forever.  `grounds` are the parts of the claim
+    that `blame` comes from, where it is a condition of one state.
     """
 
     model: str
@@ -147,6 +156,7 @@ class Trace:
     why: tuple[str, ...] = ()
     replay: Mapping[str, object] | None = None
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
+    grounds: tuple[Ground, ...] = ()
 
     def states(self) -> Iterator[State]:
         """The initial state and the state after each step (each a fresh dict)."""

@@ -55,6 +55,8 @@ def _header(trace: Trace, width: int) -> str:
     steps = "1 step" if len(trace.steps) == 1 else f"{len(trace.steps)} steps"
     lines = fold(f"{printable(trace.verdict).upper()}  {printable(trace.property)}", width)
     lines += _field("claim", printable(trace.claim), width)
+    if trace.grounds:
+        lines += _field("found", ", ".join(printable(ground.text) for ground in trace.grounds), width)
     scope = f"scope {printable(trace.scope)}, " if trace.scope else ""
     lines += _field("model", f"{target}, {scope}{steps}", width)
     sizes = [f"{printable(k)}={v}" for k, v in trace.parameters.items() if not isinstance(v, bool)]

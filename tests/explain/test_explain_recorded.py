@@ -20,11 +20,12 @@ WORDS = {
     ),
     "ranks_stale": ("A had written pages 1-2", "given them back at step", "went by req[B].sent = 1"),
     "ranks_rejected": ("req[A].client = OK_200", "req[A].stub = true", "conclude(p=0, r=A)"),
-    "ranks_bystander": ("which was B's by then", "while A owned the page", "transfer_failure(r=A)", "disconnect(r=A)"),
+    "ranks_bystander": ("was B's by then", "while A owned the page", "transfer_failure(r=A)", "ABORT, which step 15"),
+    "ranks_copied": ("own write brought it into page 1", "had lost this source page", "disconnect(r=A)"),
     "ranks_posted_late": (
-        "A had lost the page at step 12, transfer_failure(r=A), and B had got it at step 13",
+        "A had lost the page at step 13, release_timeout(d=0, r=A), and B had got it at step 14",
         "replaced what B itself had written",
-        "had put into sender[0][A].up[0], ABORT, had not been taken out by step 30",
+        "ABORT, which step 11, abort_on_decode(r=A), had put into sender[0][A].up[0], was still there at step 31",
     ),
     "ranks_source": (
         "brought B's content, which its source, prefill page 0, held by then",
@@ -38,7 +39,7 @@ WORDS = {
     "ranks_session": ("blacklist[0] = {0}", "call_fails", "nothing happens any more"),
     "ranks_in_vain": (
         "req[A].prefill = OVER, set by step 2, admit(r=A)",
-        "Nothing was ever put into sender[0][A].down[0]",
+        "Nothing was ever put into sender[0][A].down[0] (no Down.SUCCESS, no Down.FAILED)",
     ),
     "ranks_freed": ("belongs to nobody while 1 write of A", "release_timeout(d=0, r=A)"),
     "ranks_two": ("landed in decode[1] page 0", "waiting_timeout("),

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from slice_sample import half_written
 from trace_samples import SAMPLES, STORED, stored
 from trace_strategies import containing, traces, transfers
 
@@ -207,12 +208,42 @@ def test_each_key_removed_is_named() -> None:
             [{"requests": ["A"], "field": "at[{r}]", "target": "", "source": ""}],
             "/flights/0/field: expected the path of a set",
         ),
+        (("grounds",), [{"text": "x", "reads": ["zzz"]}], "/grounds/0/reads/0: expected a variable of init"),
+        (("grounds",), [{"text": 1, "reads": []}], "/grounds/0/text: expected a string"),
+        (("ground",), [], "/ground: expected no such key"),
     ],
 )
 def test_wrong_fields_are_named(route: tuple[Any, ...], new: Any, words: str) -> None:
     code, message = refusal(json.dumps(replaced(json.loads(codec.dumps(stored("plain"))), route, new)))
     assert code == "KV012"
     assert words in message
+
+
+@pytest.mark.parametrize(
+    ("route", "new", "words"),
+    [
+        (("pools", 0, "slices"), [{"name": "q", "content": "c"}], "/pools/0/slices/0/content: expected an array"),
+        (("pools", 0, "slices", 0, "more"), 1, "/pools/0/slices/0/more: expected no such key"),
+        (("pools", 0, "parts"), [], "/pools/0/parts: expected no such key"),
+        (("flights", 0, "also"), ["read"], "/flights/0/also/0: expected the path of a set"),
+        (("flights", 0, "also"), "aside", "/flights/0/also: expected an array"),
+        (("flights", 0, "into"), "other", "/flights/0/into: expected the name of a pool"),
+        (("flights", 0, "out_of"), "other", "/flights/0/out_of: expected the name of a pool"),
+        (("flights", 0, "slice"), "rank=x", "/flights/0/slice: expected the name of a slice"),
+    ],
+)
+def test_wrong_views_are_named(route: tuple[Any, ...], new: Any, words: str) -> None:
+    tree = json.loads(codec.dumps(half_written()))
+    code, message = refusal(json.dumps(replaced(tree, ("vocabulary", *route), new)))
+    assert code == "KV012"
+    assert words in message
+
+
+def test_keys_that_came_later_are_left_out_where_they_say_nothing() -> None:
+    tree = json.loads(codec.dumps(stored("late_write")))
+    assert [list(view) for view in tree["vocabulary"]["pools"]] == [["name", "pages", "owner", "content"]] * 2
+    assert [list(view) for view in tree["vocabulary"]["flights"]] == [["requests", "field", "target", "source"]]
+    assert "grounds" not in tree
 
 
 @pytest.mark.parametrize(

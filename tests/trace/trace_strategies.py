@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from kvproto.trace.trace import ContainerView, FlightView, PoolView, SliceView, Step, Trace, Vocabulary
+from kvproto.trace.trace import ContainerView, FlightView, Ground, PoolView, SliceView, Step, Trace, Vocabulary
 
 NASTY = [
     "\x1b[31m",
@@ -30,6 +30,9 @@ names = st.text("abcdefghij_", min_size=1, max_size=24) | words
 scalars = st.booleans() | st.integers(-(10**25), 10**25) | words
 SHAPES = st.sampled_from([[""], [".kind"], [".kind", ".to", ".of[A]"]])
 values = st.none() | scalars | st.lists(scalars, max_size=3)
+
+GROUNDS = ["a not in s.b", "Kind.ACK not in x", "a == b", "((", "not", "\0"]
+"""Parts of claims, some of which are no Python."""
 
 
 @st.composite
@@ -56,6 +59,7 @@ def traces(draw: st.DrawFn) -> Trace:
         blame=draw(paths),
         loop=draw(st.none() | st.integers(0, len(steps))),
         why=tuple(draw(st.lists(words, max_size=2))),
+        grounds=tuple(draw(st.lists(st.builds(Ground, words | st.sampled_from(GROUNDS), paths), max_size=3))),
         replay=draw(
             st.none() | st.dictionaries(words, values | st.floats(allow_nan=False, allow_infinity=False))
         ),

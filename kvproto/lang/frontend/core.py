@@ -43,6 +43,8 @@ class Core(ABC):
         self.block: list[Stmt] = []
         self.fixed: set[str] = set()
         """IR names of parameters and loop variables: they never change while they are in scope."""
+        self.sources: dict[str, str] = {}
+        """The text of each file that something was read from, helpers included."""
         self._fresh = 0
 
     @abstractmethod

@@ -51,6 +51,7 @@ class Inlining(Calls):
     def open_frame(self, fn: Callable[..., Any], node: ast.Call, *, pure: bool) -> tuple[Frame, ast.FunctionDef]:
         """A frame for inlining `fn`, its arguments bound."""
         source, definition = function_source(fn)
+        self.sources[source.shown] = source.text
         if fn in self.frame.active():
             self.fail(
                 "KV112",

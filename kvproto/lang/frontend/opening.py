@@ -26,8 +26,9 @@ class Functions:
     def open(self, fn: Callable[..., Any], *, pure: bool) -> tuple[Statements, ast.FunctionDef, SourceFile]:
         """A translator with the function's state parameter bound, and the definition."""
         source, definition = function_source(fn)
-        self.sources[source.shown] = source.text
         tr = Statements(self.state, self.on_assert)
+        tr.sources = self.sources
+        tr.sources[source.shown] = source.text
         tr.frame = Frame(fn, source, fn.__globals__, {}, None, pure)
         spec = definition.args
         if spec.vararg or spec.kwarg or spec.kwonlyargs or spec.posonlyargs or spec.defaults or not spec.args:
