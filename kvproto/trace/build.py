@@ -169,10 +169,12 @@ class _Recorder:
         """What decides that the claim is false in the last state; of a witness, that it is true."""
         quiet, cond = Machine(self.system), claim.cond
         if cond is None or quiet.holds(cond, state) != (claim.kind == "sometimes"):
-            raise NotReproduced(f"{claim.name} is not decided so by the end of the run in the reference checker")
+            wrong = f"{claim.name} holds at the end of the run"
+            wrong = "the last state is no witness" if claim.kind == "sometimes" else wrong
+            raise NotReproduced(f"{wrong} in the reference checker")
         # What makes a condition true is what makes its opposite false.
-        wrong = Unary(cond.type, "not", cond, cond.loc) if claim.kind == "sometimes" else cond
-        return grounds_of(quiet, wrong, state)
+        false = Unary(cond.type, "not", cond, cond.loc) if claim.kind == "sometimes" else cond
+        return grounds_of(quiet, false, state)
 
     def on_lasso(self, found: Counterexample, states: list[State]) -> list[Ground]:
         """What decides, in the state that matters, that the goal is not met."""
