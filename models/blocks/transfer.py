@@ -25,6 +25,7 @@ from kvproto.lang import (
     action,
     flag,
     invariant,
+    leads_to,
     require,
 )
 
@@ -74,6 +75,12 @@ class Config(Params):
         cites="note: measured: Mooncake TCP: a killed sender left 3.9 to 7.8 MB of 64 MiB, a clean prefix",
         kind="environment",
     )
+    stalls: bool = flag(
+        False,
+        "the receiver may stop, and what is on its way to it then neither lands nor fails",
+        cites="note: measured: NIXL over UCX: in progress for as long as the receiver is stopped, and without a limit",
+        kind="environment",
+    )
     reads_early: bool = flag(
         False,
         "the reader does not wait for the call's success: not the engine's fault",
@@ -113,6 +120,7 @@ class State(Record):
     content: Array(Page, Opt(Req))
     part: Array(Page, Bytes)
     twice: Bool  # a write was applied a second time
+    stopped: Bool  # the receiver takes nothing, for good or for a while
     foreign: Bool  # a reader met another request's bytes
 
 
@@ -138,6 +146,11 @@ def post(s, r: Req):
     post_all(s, r)
 
 
+def takes(s):
+    """Whether the receiver takes what comes."""
+    return not (cfg.stalls and s.stopped)
+
+
 def apply(s, r, p):
     """The whole of a page takes effect."""
     if p in s.applied[r]:
@@ -147,18 +160,18 @@ def apply(s, r, p):
     s.applied[r].add(p)
 
 
-@action(network)
+@action(network, fair="weak")
 def land(s, r: Req, p: Page):
     """The write of request {r} to page {p} lands."""
-    require(p in s.flying[r])
+    require(p in s.flying[r] and takes(s))
     apply(s, r, p)
     s.flying[r].discard(p)
 
 
-@action(network)
+@action(network, fair="weak")
 def land_late(s, r: Req, p: Page):
     """The write of request {r} to page {p}, which nobody waits for, lands."""
-    require(cfg.resubmits and p in s.orphans[r])
+    require(cfg.resubmits and p in s.orphans[r] and takes(s))
     apply(s, r, p)
     s.orphans[r].discard(p)
 
@@ -166,7 +179,8 @@ def land_late(s, r: Req, p: Page):
 @action(network)
 def fail(s, r: Req, p: Page):
     """The write of request {r} to page {p} fails; with `torn`, when the first half has landed."""
-    require(s.call[r] == Call.RUNS and p in s.flying[r] and not s.failed[r] and not (cfg.resubmits and s.again[r]))
+    require(s.call[r] == Call.RUNS and p in s.flying[r] and takes(s))
+    require(not s.failed[r] and not (cfg.resubmits and s.again[r]))
     s.flying[r].discard(p)
     s.failed[r] = True
     if cfg.torn:
@@ -174,14 +188,21 @@ def fail(s, r: Req, p: Page):
         s.part[p] = Bytes.HALF
 
 
-@action(engine, cites=STATUS)
+@action(network)
+def stop_receiver(s, stopped: Bool):
+    """The receiver takes nothing any more (`stopped`), or goes on."""
+    require(cfg.stalls and s.stopped != stopped)
+    s.stopped = stopped
+
+
+@action(engine, cites=STATUS, fair="weak")
 def succeed(s, r: Req):
     """All writes of request {r} are done, as far as the engine knows: success."""
     require(s.call[r] == Call.RUNS and not s.failed[r] and (cfg.early_success or not s.flying[r]))
     s.call[r] = Call.SUCCESS
 
 
-@action(engine, cites=STATUS)
+@action(engine, cites=STATUS, fair="weak")
 def report_error(s, r: Req):
     """The call of request {r} ends with an error."""
     require(s.call[r] == Call.RUNS and s.failed[r] and not cfg.resubmits)
@@ -189,7 +210,7 @@ def report_error(s, r: Req):
     s.call[r] = Call.ERROR
 
 
-@action(engine, cites=CALL)
+@action(engine, cites=CALL, fair="weak")
 def time_out(s, r: Req):
     """The call of request {r} is over its time limit."""
     require(cfg.times_out and s.call[r] == Call.RUNS and s.flying[r])
@@ -203,7 +224,7 @@ def cancel(s, r: Req):
     s.call[r] = Call.ERROR
 
 
-@action(engine, cites=CALL)
+@action(engine, cites=CALL, fair="weak")
 def resubmit(s, r: Req):
     """A write of request {r} has failed: the batch is posted again."""
     require(cfg.resubmits and s.call[r] == Call.RUNS and s.failed[r])
@@ -258,6 +279,12 @@ def pages_change_whole(s):
     return all(s.part[p] == Bytes.WHOLE for p in Page if s.owner[p] is None)
 
 
+@leads_to("a call comes to its end")
+def call_ends(s, r: Req):
+    """A caller that waits holds the pages, and a thread."""
+    return s.call[r] == Call.RUNS, s.call[r] != Call.RUNS
+
+
 @invariant("a reader meets nobody else's bytes")
 def reads_nothing_foreign(s):
     """What the others lead to, once the pages are given away."""
@@ -286,6 +313,13 @@ model = Model(
         Preset("cancelled", "the call is cancelled, its writes are not: error_means_quiet", cancels_in_name=True),
         Preset("resubmitted", "two attempts land side by side: applied_once", resubmits=True),
         Preset("torn", "a cut leaves half a page: pages_change_whole", torn=True),
+        Preset("stalled", "the receiver stops, and the call waits for it: call_ends", stalls=True),
+        Preset(
+            "stalled-time-out",
+            "the call does not wait, and everything lands when the receiver goes on: error_means_quiet",
+            base="stalled",
+            times_out=True,
+        ),
         Preset(
             "reads-early",
             "the reader does not wait, and the pages were somebody else's: reads_nothing_foreign",
