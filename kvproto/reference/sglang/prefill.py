@@ -9,11 +9,12 @@ from kvproto.reference.array import Arrays
 from kvproto.reference.pages import Image, Memory
 from kvproto.reference.queues import Queues
 from kvproto.reference.refusal import Refused, expect
+from kvproto.reference.sglang.bootstrap import BootstrapThread
 from kvproto.reference.sglang.links import Links
 from kvproto.reference.sglang.memory import EMPTY, Allocator, Row
 from kvproto.reference.sglang.messages import Failure
 from kvproto.reference.sglang.rooms import Manager, Status
-from kvproto.reference.sglang.worker import BootstrapThread, Chunk, Pass, TransferWorker
+from kvproto.reference.sglang.worker import Chunk, Pass, TransferWorker
 
 INTAKE, BOOTSTRAP, WAITING = "intake", "the bootstrap queue", "the waiting queue"
 LAUNCHED, CHUNKED, FORWARDED = "its first forward pass", "chunks", "results"
