@@ -92,7 +92,8 @@ def acknowledge(s, p, r):
     if drained(x):
         if not x.poisoned:
             for d in DRank:
-                if d in x.targets:
+                # Without generations there is one target, and the acknowledgement goes to all peers of the room.
+                if d in x.targets or (not cfg.generations and x.targets and peers(p, d)):
                     x.down[d].add(Down.ACK)
         x.targets.clear()
 
