@@ -65,15 +65,17 @@ def test_an_acknowledgement_waits_for_the_worker() -> None:
     assert [Ack(1, 8)] == network.down[0, 1].unread
 
 
-def test_without_generations_there_is_one_place_for_who_waits() -> None:
-    """The second decode rank takes the first one's place."""
+def test_without_generations_everybody_is_answered() -> None:
+    """There is one place for who waits, and the answer goes to all decode ranks of the room, once."""
     made, network = manager(ranks=2)
-    made.register(1, 0, 1)
-    made.register(1, 1, 1)
     made.acknowledge(1)
+    assert [] == network.about(1)
 
-    assert [] == network.down[0, 0].unread
-    assert [Ack(1, 1)] == network.down[0, 1].unread
+    made.register(1, 0, 0)
+    made.register(1, 1, 0)
+    assert {1: {1: 0}} == made.ack_targets
+    made.acknowledge(1)
+    assert [Ack(1, 0)] == network.down[0, 0].unread == network.down[0, 1].unread
 
 
 @pytest.mark.parametrize("keep", [False, True])
@@ -82,11 +84,11 @@ def test_clearing_a_room(keep: bool) -> None:
     made, network = manager(deferred_release=True, keep_ack_target=keep)
     made.update_status(1, WAITING)
     made.transfer_infos[1] = {0: Info((0,), 0)}
-    made.register(1, 0, 1)
+    made.register(1, 0, 0)
     made.clear(1)
 
     assert (None, {}) == (made.status(1), made.infos(1))
-    assert ([Ack(1, 1)] if keep else []) == network.about(1)
+    assert ([Ack(1, 0)] if keep else []) == network.about(1)
 
 
 def test_a_poisoned_room_acknowledges_nothing() -> None:
@@ -107,8 +109,8 @@ def test_a_poisoned_room_acknowledges_nothing() -> None:
 def test_poison_is_a_switch() -> None:
     """Without it a room with a failed call acknowledges as others do."""
     made, network = manager()
-    made.register(1, 0, 1)
+    made.register(1, 0, 0)
     made.poison(1)
     made.acknowledge(1)
 
-    assert [Ack(1, 1)] == network.about(1)
+    assert [Ack(1, 0)] == network.about(1)

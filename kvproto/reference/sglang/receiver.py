@@ -91,8 +91,10 @@ class Rank:
         receiver = self.receivers[room]
         if not receiver.notified:
             receiver.notified = True
+            # Without generations the number does not travel.
+            generation = receiver.generation if self._links.switches.generations else 0
             for p in self.peers:
-                self._send(p, Abort(room, receiver.generation))
+                self._send(p, Abort(room, generation))
 
     def _send(self, p: int, message: Metadata | Abort) -> None:
         # Nobody takes it on a node that is down.
