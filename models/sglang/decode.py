@@ -342,11 +342,17 @@ def retract(s, r: Req):
         release_rank(s, d, r)
         s.receiver[d][r].room = Room.WAITING
         s.receiver[d][r].notified = False
+        s.receiver[d][r].row = None
         for k in Pos:
             s.receiver[d][r].target[k] = None
     q.decode = Decode.PREALLOC
     q.prefill = Prefill.IDLE
     q.computed = False
+    q.doomed = False
+    q.stub = False
+    q.refused = False
+    q.sent = 0
+    q.p_row = None
     for k in Pos:
         q.source[k] = None
     for p in PRank:

@@ -16,6 +16,7 @@ from .state import (
     PRank,
     Prefill,
     PRow,
+    Req,
     Room,
     Worker,
 )
@@ -208,7 +209,10 @@ def settled(s, r):
 
 
 def forget(s, r):
-    """Once both sides are through and nothing is on its way, nobody remembers numbers of pages and rows."""
+    """Once both sides are through and nothing is on its way, nobody remembers numbers of pages and rows.
+
+    What source pages and rows held is forgotten with them, unless another room's writes may still read it.
+    """
     if settled(s, r):
         q = s.req[r]
         for k in Pos:
@@ -220,10 +224,10 @@ def forget(s, r):
             q.refused = False
         if not cfg.early_send:
             for w in PPage:
-                if s.p_content[w] == r:
+                if s.p_content[w] == r and not any(s.req[o].source[k] == w for o in Req for k in Pos if o != r):
                     s.p_content[w] = None
         for w in PRow:
-            if s.p_row_content[w] == r:
+            if s.p_row_content[w] == r and not any(s.req[o].p_row == w for o in Req if o != r):
                 s.p_row_content[w] = None
         q.doomed = False
         q.computed = False
@@ -232,6 +236,7 @@ def forget(s, r):
         for p in PRank:
             s.sender[p][r].chunk = 0
             s.sender[p][r].posted = 0
+            s.sender[p][r].serving.clear()
         for d in DRank:
             s.receiver[d][r].successes.clear()
             s.receiver[d][r].acks.clear()

@@ -266,3 +266,4 @@ def crash_worker(s, p: PRank, r: Req):
     if cfg.poison:
         x.poisoned = True
         x.targets.clear()
+    forget(s, r)
