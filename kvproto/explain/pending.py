@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 
+from kvproto.explain.events import Flight
 from kvproto.explain.facts import Facts
 from kvproto.explain.slice import START
 from kvproto.explain.words import call
+
+_INDEX = re.compile(r"\[[^\[\]]*\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,19 +24,31 @@ class Pending:
     since: int
 
 
-def not_taken(facts: Facts, request: str, posted: int, until: int, end: int) -> list[str]:
-    """The last thing that was put into a set of the request up to step `until`, and is there still at step `end`.
+def not_taken(facts: Facts, flight: Flight, until: int, end: int) -> list[str]:
+    """The last thing that was put into a set of the write's request up to step `until`, and is there still at `end`.
 
-    By another machine than the one of step `posted`: a set whose elements come from one machine and are waited for by
-    another is how a model writes a channel.
+    By another machine than the one that posted the write: a set whose elements come from one machine and are waited for
+    by another is how a model writes a channel.  Channels of other ranks than the write's do not count.
     """
-    lane = facts.step(posted).lane
-    found = [item for item in _lasting(facts, request, until, end) if facts.step(item.since).lane != lane]
+    lane = facts.step(flight.posted).lane
+    found = [
+        item
+        for item in _lasting(facts, flight.request, until, end)
+        if facts.step(item.since).lane != lane and not _elsewhere(facts, item.path, flight.way_path)
+    ]
     if not found:
         return []
     item = max(found, key=lambda item: item.since)
     by = f"step {item.since}, {call(facts.step(item.since))},"
     return [f"{item.what}, which {by} had put into {item.path}, was still there at step {end}."]
+
+
+def _elsewhere(facts: Facts, path: str, way: str) -> bool:
+    """There is a variable like `path` with the very indices of the write's set, so that `path` is for another rank."""
+    mine, theirs = _INDEX.findall(way), _INDEX.findall(path)
+    if len(mine) != len(theirs) or mine == theirs:
+        return False
+    return "".join(chain.from_iterable(zip_longest(_INDEX.split(path), mine, fillvalue=""))) in facts.states[0]
 
 
 def _lasting(facts: Facts, request: str, until: int, end: int) -> Iterator[Pending]:

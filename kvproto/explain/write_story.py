@@ -40,7 +40,7 @@ def before_release(facts: Facts, flight: Flight, freed: int | None, end: int) ->
     """What had led to the release of a page under (or before) a write, and what had not arrived by its end."""
     told = trigger(facts, freed, [flight.posted]) if freed is not None else []
     if flight.posted:
-        told += not_taken(facts, flight.request, flight.posted, min(max(flight.posted, freed or 0), end), end)
+        told += not_taken(facts, flight, min(max(flight.posted, freed or 0), end), end)
     return told + (further(facts, freed, [flight.posted]) if freed is not None else [])
 
 
