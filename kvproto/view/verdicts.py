@@ -165,7 +165,7 @@ def notes(result: Result) -> list[str]:
     if result.por_note:
         lines += _folded(f"partial order: {result.por_note}")
     for gap in result.redundant or ():
-        lines += _folded(f"{gap.loc}: this part of the guard of {gap.owner} never decides: {gap.text}")
+        lines += _folded(f"{gap.loc}: this part of the guard of {gap.owner} never decides: {cut(gap.text, WIDTH)}")
     if result.redundant == ():
         lines += _folded("every part of every guard decides somewhere")
     return lines
