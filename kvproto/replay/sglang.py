@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from kvproto.reference import prompts
@@ -23,7 +23,7 @@ from kvproto.replay.fitting import (
     word,
 )
 from kvproto.replay.result import CanaryFound, ClientView, PageTexts
-from kvproto.replay.sglang_state import abstract, page_texts
+from kvproto.replay.sglang_state import Faded, abstract, page_texts
 from kvproto.trace.trace import State, Step
 
 SIZES = {
@@ -124,13 +124,16 @@ class SglangRun:
 
     cluster: Cluster
     reader: Reader
+    faded: Faded = field(default_factory=Faded)
 
     @classmethod
     def start(cls, parameters: Parameters, xp: Any) -> SglangRun:
         """A cluster with the sizes and switches of a trace, nothing sent yet."""
         sizes, switches = configuration(parameters)
         cluster = Cluster(sizes, switches, xp=xp)
-        return cls(cluster, Reader(cluster.arrays))
+        run = cls(cluster, Reader(cluster.arrays))
+        cluster.forgetting = lambda room: run.faded.fade(cluster, room)
+        return run
 
     def check(self, step: Step) -> None:
         """Raise `KvError` if the step is none of this model's, whatever the state."""
@@ -173,7 +176,7 @@ class SglangRun:
 
     def state(self, texts: PageTexts) -> State:
         """The state in the model's variables."""
-        return abstract(self.cluster, self.reader, texts)
+        return abstract(self.cluster, self.reader, texts, self.faded)
 
     def answers(self) -> dict[str, ClientView]:
         """What every client has."""

@@ -7,6 +7,7 @@ from what the transfer engine observed: nothing here trusts bookkeeping for what
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from kvproto.reference import prompts
 from kvproto.reference.pages import Image
@@ -65,7 +66,29 @@ def page_texts(cluster: Cluster, reader: Reader) -> PageTexts:
     )
 
 
-def abstract(cluster: Cluster, reader: Reader, texts: PageTexts) -> State:
+@dataclass(slots=True)
+class Faded:
+    """Prefill's pages and rows whose content the model has forgotten, with the room that wrote it.
+
+    The model forgets what a room wrote once it forgets the room, but for what another room refers to: a write of that
+    one, or its row, may still be read from there.  Here the bytes stay; the room never writes again.
+    """
+
+    pages: set[tuple[int, Value]] = field(default_factory=set)
+    rows: set[tuple[int, Value]] = field(default_factory=set)
+
+    def fade(self, cluster: Cluster, room: int) -> None:
+        """A room is about to be forgotten."""
+        others = [request for other, request in cluster.prefill.requests.items() if other != room]
+        pages = {page for request in others for page in request.pages.values()}
+        rows = {request.row for request in others}
+        name = prompts.label(room)
+        if not cluster.switches.early_send:
+            self.pages |= {(page, name) for page in range(len(cluster.prefill.pages)) if page not in pages}
+        self.rows |= {(row, name) for row in range(len(cluster.prefill.rows)) if row not in rows}
+
+
+def abstract(cluster: Cluster, reader: Reader, texts: PageTexts, faded: Faded) -> State:
     """The model's state, in the order in which the model declares it; `texts` is what the pages hold now."""
     state: State = {}
     for room in cluster.rooms:
@@ -76,7 +99,7 @@ def abstract(cluster: Cluster, reader: Reader, texts: PageTexts) -> State:
     for d in range(cluster.sizes.decode_ranks):
         for room in cluster.rooms:
             state |= _prefixed(f"receiver[{d}][{prompts.label(room)}]", _receiver(cluster, d, room))
-    state |= _prefill_memory(cluster, texts)
+    state |= _prefill_memory(cluster, texts, faded)
     state |= _decode_memory(cluster, texts)
     for p, rank in enumerate(cluster.prefill.ranks):
         state[f"blacklist[{p}]"] = _numbers(rank.manager.failed_sessions)
@@ -187,26 +210,20 @@ def _receiver(cluster: Cluster, d: int, room: int) -> State:
     }
 
 
-def _prefill_memory(cluster: Cluster, texts: PageTexts) -> State:
-    """Pages that the configured pool lacks exist in the model only, and are never used there.
-
-    The model forgets what a room wrote when it forgets the room, unless a page may be sent before it is filled.
-    """
+def _prefill_memory(cluster: Cluster, texts: PageTexts, faded: Faded) -> State:
+    """Pages that the configured pool lacks exist in the model only, and are never used there."""
     sizes, node = cluster.sizes, cluster.prefill
     held = len(node.pages)
-    forgotten = {prompts.label(room) for room in cluster.forgotten}
     state: State = {}
     for page in range(sizes.prefill_pages):
         state[f"p_owner[{page}]"] = _label(node.pages.owners[page]) if page < held else None
     for page in range(sizes.prefill_pages):
-        slices = (
-            {_writer(texts.prefill[p * held + page]) for p in range(sizes.prefill_ranks)} if page < held else {None}
-        )
-        found = slices.pop() if len(slices) == 1 else UNKNOWN
-        state[f"p_content[{page}]"] = None if found in forgotten and not cluster.switches.early_send else found
+        slices = {_writer(texts.prefill[p * held + page]) for p in range(sizes.prefill_ranks) if page < held}
+        found = slices.pop() if len(slices) == 1 else UNKNOWN if slices else None
+        state[f"p_content[{page}]"] = None if (page, found) in faded.pages else found
     state |= {f"p_row_owner[{row}]": _label(owner) for row, owner in enumerate(node.row_owners.owners)}
     for number, row in enumerate(node.rows):
-        state[f"p_row_content[{number}]"] = None if row.room in cluster.forgotten else _row(row)
+        state[f"p_row_content[{number}]"] = None if (number, _row(row)) in faded.rows else _row(row)
     return state
 
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
 from kvproto.shipped.models.sglang import model
 from kvproto.shipped.models.sglang.config import Config
 
+from kvproto.engine.c_explorer import CExplorer
 from kvproto.engine.evaluate import Args, Machine, choices
 from kvproto.engine.evaluate import State as Values
+from kvproto.engine.lower import lower
+from kvproto.engine.native import Unavailable, load_engine
+from kvproto.engine.tier0 import PythonExplorer
 from kvproto.ir.nodes import Action, System
 from kvproto.ir.types import label, leaves, show_path
 from kvproto.lang.bind import choose
@@ -115,6 +120,25 @@ class Walk:
         empty = dict.fromkeys(("preset", "scope", "property", "claim", "verdict", "digest"), "")
         parameters = dict(self.system.parameters)
         return Trace(model=model.name, parameters=parameters, init=self.init, steps=tuple(self.steps), **empty)
+
+
+def deep(scope: str, count: int, *, limit: int, seed: int, **settings: bool | int | str) -> Iterator[Walk]:
+    """Shortest ways to states of a search, late ones rather than early ones, with a few random steps more."""
+    lowered = lower(system(scope, tuple(sorted(settings.items()))), (), [], [])
+    engine = load_engine()
+    made = PythonExplorer if isinstance(engine, Unavailable) else CExplorer
+    explorer = made(lowered.program, memory_limit=1 << 30, seed=0)
+    explorer.start([lowered.layout.pack(Walk(scope, **settings).state)])
+    while explorer.frontier() and explorer.states() < limit:
+        explorer.advance(limit // 10)
+    rng = random.Random(seed)
+    for _ in range(count):
+        walk = Walk(scope, **settings)
+        _, way = explorer.path(int(explorer.states() * rng.random() ** 0.5))
+        for number in way:
+            assert walk.take(lowered.instances[number])
+        yield walk.wander(rng, 12)
+    explorer.close()
 
 
 def as_step(call: Call, delta: dict[str, tuple[object, object]]) -> Step:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from sglang_walks import SCOPES, SWITCHES, Walk, answered, as_step, incident, landed, posted, random_settings
+from sglang_walks import SCOPES, SWITCHES, Walk, answered, as_step, deep, incident, landed, posted, random_settings
 
 from kvproto.reference.refusal import Refused
 from kvproto.replay import replay, sglang
@@ -107,6 +107,33 @@ def test_walks_of_the_presets_agree(scope: str) -> None:
         rng = random.Random(preset)
         for _ in range(3):
             assert_agrees(Walk(scope, preset=preset).wander(rng, STEPS).trace())
+
+
+DEEP: list[tuple[str, str, dict[str, bool | int]]] = [
+    ("small", "0.5.19", {}),
+    ("chunks", "0.5.21", {}),
+    ("small", "0.5.23", {}),
+    ("fan-out", "0.5.21", {}),
+    ("fan-in", "0.5.22", {}),
+    ("pages", "patched", {}),
+    ("incident", "incident", {}),
+    ("pages", "0.5.19", {"resubmission": True, "faults": 2}),
+    ("fan-in", "0.5.19", {"pipeline": True, "Pos": 2, "PPage": 2, "DPage": 2, "prefill_pool": 2, "two_chunks": True}),
+    ("chunks", "0.5.22", {"early_send": True, "decode_tree": True, "early_send_wait": False}),
+    ("small", "0.5.22", {"worker_crash": True, "node_failure": True, "message_loss": True, "faults": 2}),
+    ("small", "0.5.23", {"retraction": True, "faults": 2}),
+]
+
+
+@pytest.mark.parametrize(("scope", "preset", "settings"), DEEP)
+def test_states_deep_in_a_search_are_reached_alike(scope: str, preset: str, settings: dict[str, bool | int]) -> None:
+    """Shortest ways into late states meet more than random walks do: pages reused, rooms forgotten, late writes."""
+    steps = 0
+    for walk in deep(scope, 20, limit=300_000, seed=1, preset=preset, **settings):
+        assert_agrees(walk.trace())
+        steps += len(walk.steps)
+
+    assert steps > 300
 
 
 def test_the_implementation_has_the_actions_and_parameters_of_the_model() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from kvproto.reference.array import namespace
@@ -33,6 +34,7 @@ class Cluster:
             [rank.pages for rank in self.decode.ranks],
         )
         self.forgotten: set[int] = set()
+        self.forgetting: Callable[[int], None] = lambda _: None
         self.mixed_lives = False  # a room has begun a second life while something of the first was on its way
 
     @property
@@ -73,11 +75,15 @@ class Cluster:
         socket.take(message)
 
     def collect(self) -> None:
-        """Drop what is known of rooms that both sides are through with and of which nothing is on its way."""
+        """Drop what is known of rooms that both sides are through with and of which nothing is on its way.
+
+        `forgetting` is called for each of them before its numbers go.
+        """
         for room in self.rooms:
             through = self.prefill.over(room) and self.decode.over(room)
             if through and room not in self.forgotten and not self.pending(room):
                 self.forgotten.add(room)
+                self.forgetting(room)
                 self._forget(room)
 
     def _forget(self, room: int) -> None:

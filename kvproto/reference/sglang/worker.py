@@ -214,10 +214,9 @@ class TransferWorker:
         self.dead.update(rooms)
 
     def forget(self, room: int) -> None:
-        """Nobody remembers how many chunks the room had, and how far its thread was when it died."""
+        """Nobody remembers how many chunks the room had, and how far its thread was if it died."""
         self.through.pop(room, None)
-        if room in self.jobs:
-            self.jobs[room].batches = 0
+        self.jobs.pop(room, None)
 
     def _name(self, room: int) -> str:
         return f"prefill rank {self._manager.rank}: the worker of request {label(room)}"
