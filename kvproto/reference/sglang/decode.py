@@ -16,7 +16,7 @@ from kvproto.reference.sglang.rooms import Status
 from kvproto.reference.sglang.worker import Stage
 
 INTAKE, PREALLOC, TRANSFER = "intake", "the prealloc queue", "the transfer queue"
-WAITING, RUNNING, DEFERRED, OVER = "the waiting queue", "the running batch", "deferred releases", "the past"
+WAITING, RUNNING, DEFERRED, OVER = "the waiting queue", "the running batch", "deferred releases", "no queue any more"
 
 
 @dataclass(slots=True)

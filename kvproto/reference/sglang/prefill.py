@@ -18,7 +18,7 @@ from kvproto.reference.sglang.worker import Chunk, Pass, TransferWorker
 
 INTAKE, BOOTSTRAP, WAITING = "intake", "the bootstrap queue", "the waiting queue"
 LAUNCHED, CHUNKED, FORWARDED = "its first forward pass", "chunks", "results"
-INFLIGHT, OVER = "the in-flight queue", "the past"
+INFLIGHT, OVER = "the in-flight queue", "no queue any more"
 
 
 @dataclass(slots=True)
