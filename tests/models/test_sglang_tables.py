@@ -56,7 +56,7 @@ def test_an_answer(row: dict[str, str]) -> None:
 
 
 def test_every_property_is_violated_somewhere() -> None:
-    """None is vacuous: a preset breaks it, or a setting in the answers, or (`test_sglang_mutations`) a changed model."""
+    """None is vacuous: a preset breaks it, or a setting of an answer, or a changed model."""
     by_versions = {words(row["property"])[0] for row in VERSIONS if any(row[name] != "holds" for name in PRESETS)}
     by_answers = {name for row in QUESTIONS for name in words(row["violated"])}
     by_switches = {name for row in SWITCHES for name in words(row["mends"])}

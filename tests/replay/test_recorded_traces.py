@@ -15,7 +15,7 @@ RECORDED = sorted(TRACES.glob(f"*{codec.SUFFIX}"))
 
 
 def test_there_are_recorded_traces() -> None:
-    assert {"outline"} <= {codec.read(path).model for path in RECORDED} <= set(ADAPTERS)
+    assert {"outline", "sglang"} <= {codec.read(path).model for path in RECORDED} <= set(ADAPTERS)
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.name.removesuffix(codec.SUFFIX))
