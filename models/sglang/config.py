@@ -95,7 +95,6 @@ class Config(Params):
         False,
         "a failed transfer is reported to every decode rank, not only to the one it failed on",
         cites=(f"0.5.20+ {CONN}:CommonKVManager._room_notify_targets", "#36612"),
-        kind="mitigation",
     )
 
     # ------------------------------------------------------------------------------------------ 0.5.21
@@ -121,13 +120,11 @@ class Config(Params):
         False,
         "a room that is cleared still acknowledges an abort once it has drained",
         cites=(f"0.5.21+ {CONN}:CommonKVSender.clear", "#40645"),
-        kind="mitigation",
     )
     abort_waiting_sender: bool = flag(
         False,
         "an abort in prefill's waiting queue marks the room as failed",
         cites=f"0.5.21+ {PREFILL}:SchedulerDisaggregationPrefillMixin.release_aborted_prefill_waiting_req",
-        kind="mitigation",
     )
 
     # ------------------------------------------------------------------------------------------ 0.5.22
@@ -135,7 +132,6 @@ class Config(Params):
         False,
         "aborts and acknowledgements carry the generation of the hold that they belong to; each rank has its own",
         cites=f"0.5.22+ {CONN}:AckTarget",
-        kind="mitigation",
     )
     poison: bool = flag(
         False,
@@ -147,7 +143,6 @@ class Config(Params):
         False,
         "the transfer worker waits for the forward pass before it reads the source",
         cites="0.5.22+ srt/disaggregation/mooncake/conn.py:MooncakeKVManager.transfer_worker",
-        kind="mitigation",
     )
 
     # ------------------------------------------------------------------------------------------ 0.5.23
@@ -155,13 +150,11 @@ class Config(Params):
         False,
         "decode ranks hold and release together",
         cites="0.5.23 srt/disaggregation/utils.py:all_reduce_flags",
-        kind="mitigation",
     )
     probe: bool = flag(
         False,
         "a session that failed once is probed and taken back",
         cites="srt/environ.py:SGLANG_ENABLE_FAILED_SESSION_PROBE",
-        kind="mitigation",
     )
 
     # ---------------------------------------------------------------------------- options and proposals
