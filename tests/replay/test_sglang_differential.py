@@ -190,7 +190,7 @@ HELP: dict[str, dict[str, bool]] = {
     "hasty_timeouts": {"timeouts": True, "message_loss": False, "worker_crash": False},
     "unequal_lengths": {"larger_pool": False},
     "early_send": {"two_chunks": True},
-    "early_send_wait": {"early_send": True, "two_chunks": True},
+    "early_send_wait": {"early_send": True, "two_chunks": True, "larger_pool": True, "early_send_wait": False},
     "decode_tree": {"transfer_failures": False, "checksum": False, "carried_tags": False},
     "aux_loss": {"transfer_failures": False, "client_disconnects": False},
     "retire_after_forward": {"reject_at_admission": False, "unequal_lengths": False, "larger_pool": False},
