@@ -5,7 +5,7 @@ from __future__ import annotations
 from kvproto.lang import action, require
 
 from .config import cfg
-from .rooms import acknowledge, chunks, fault, forget, in_chunk, peers, quiet_engine, update_status
+from .rooms import acknowledge, chunks, fault, forget, in_chunk, limit, peers, quiet_engine, update_status
 from .state import Abort, Decode, Down, DRank, Pos, PRank, Req, Room, Up, Worker, worker
 
 TRANSFER_WORKER = "srt/disaggregation/mooncake/conn.py:MooncakeKVManager.transfer_worker"
@@ -115,6 +115,11 @@ def finish_chunk(s, p, r):
     forget(s, r)
 
 
+def many_batches():
+    """A chunk may have more than one page, and so more than one batch of one page."""
+    return limit() > (2 if cfg.two_chunks else 1)
+
+
 def post(s, p, r):
     """Post the next batch of the chunk: all of it, or one page where batches are bounded."""
     x = s.sender[p][r]
@@ -151,7 +156,8 @@ def begin(s, p: PRank, r: Req):
 def next_batch(s, p: PRank, r: Req):
     """A batch of a chunk of request {r} is through; the worker of rank {p} posts the next one."""
     x = s.sender[p][r]
-    require(cfg.bounded_batch and x.worker == Worker.CALLING and not any(x.flying[d] for d in DRank))
+    require(cfg.bounded_batch and many_batches())
+    require(x.worker == Worker.CALLING and not any(x.flying[d] for d in DRank))
     require(any(in_chunk(s.req[r], x.chunk, k) and int(k) >= x.posted for k in Pos))
     if cfg.batch_recheck and x.room in (Room.ABSENT, Room.FAILED):
         finish_chunk(s, p, r)

@@ -35,8 +35,8 @@ def test_the_table_warns_only_where_the_verdict_rests_on_it(kv: Run) -> None:
     doubtful = kv("check", "--property", "no_deadlock")
 
     assert doubtful.code == 3
-    assert doubtful.out.count("KV301") == 1
-    assert "sglang@incident  INCONCL." in doubtful.out
+    assert doubtful.out.count("KV301") == doubtful.out.count("INCONCL.") >= 1
+    assert "sglang@incident          INCONCL." in doubtful.out
 
 
 def test_the_table_when_quiet(kv: Run) -> None:
