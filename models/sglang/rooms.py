@@ -90,7 +90,7 @@ def failed_room(q, x):
 def acknowledge(s, p, r):
     """`_maybe_ack_drained_abort`: tell the decode ranks that wait for it that this room has drained."""
     x = s.sender[p][r]
-    if drained(x):
+    if x.worker == Worker.IDLE:
         if not x.poisoned:
             for d in DRank:
                 # Without generations there is one target, and the acknowledgement goes to all peers of the room.
@@ -128,11 +128,6 @@ def release_source(s, r):
     for row in PRow:
         if s.p_row_owner[row] == r:
             s.p_row_owner[row] = None
-
-
-def report(x, d, message):
-    """A status message to one decode rank."""
-    x.down[d].add(message)
 
 
 # -------------------------------------------------------------------------------------------- the client

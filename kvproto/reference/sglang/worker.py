@@ -71,11 +71,15 @@ class TransferWorker:
         self.jobs: dict[int, Job] = {}
         self.dead: set[int] = set()  # rooms whose thread has died
         self.through: dict[int, int] = {}  # room -> chunks that were sent or skipped
-        manager.outstanding = self.outstanding
+        manager.outstanding = self.counted
 
     def outstanding(self, room: int) -> bool:
         """Whether a chunk of the room is dequeued and not finished; nobody counts for a dead thread."""
         return room in self.jobs and room not in self.dead
+
+    def counted(self, room: int) -> bool:
+        """Whether a chunk of the room counts as outstanding; one whose thread has died is never taken off."""
+        return room in self.jobs or room in self.dead
 
     def queued(self, room: int) -> int:
         """Chunks of the room in the queue."""
