@@ -17,8 +17,8 @@ from .rooms import (
     in_chunk,
     limit,
     prefill_error,
-    quiet_engine,
     release_source,
+    source_in_use,
     update_status,
 )
 from .state import Client, Decode, Pos, PPage, PRank, Prefill, PRow, Req, Room, prefill
@@ -222,7 +222,9 @@ def process_result(s, r: Req):
     """The result of the last pass of request {r}: its last chunk is handed over, or it is retired if it was aborted."""
     q = s.req[r]
     require(q.prefill == Prefill.FORWARD)
-    if cfg.retire_after_forward and (q.stub or q.doomed):
+    retired = cfg.retire_after_forward and (q.stub or q.doomed)
+    require(not (cfg.source_hold and retired and source_in_use(s, r)))
+    if retired:
         for p in PRank:
             update_status(s, s.sender[p][r], Room.FAILED)
         q.refused = q.stub
@@ -266,7 +268,7 @@ def inflight_failure(s, r: Req):
         require(all(failed_room(q, s.sender[p][r]) or s.sender[p][r].room == Room.SUCCESS for p in PRank))
         if not all(failed_room(q, s.sender[p][r]) for p in PRank):
             s.split_verdict = True
-    require(not cfg.source_hold or all(drained(s.sender[p][r]) and quiet_engine(s.sender[p][r]) for p in PRank))
+    require(not (cfg.source_hold and source_in_use(s, r)))
     clear(s, r)
     release_source(s, r)
     prefill_error(s, r)
@@ -285,10 +287,7 @@ def abort_on_prefill(s, r: Req):
     """The abort of request {r} reaches prefill; what that means depends on the queue it is in."""
     q = s.req[r]
     require(q.cancel_prefill and q.prefill not in (Prefill.IDLE, Prefill.LAUNCHED))
-    hold = cfg.source_hold and not all(
-        drained(s.sender[p][r]) and quiet_engine(s.sender[p][r]) and s.sender[p][r].queued == 0 for p in PRank
-    )
-    require(not (q.prefill == Prefill.CHUNKED and hold))
+    require(not (cfg.source_hold and q.prefill == Prefill.CHUNKED and source_in_use(s, r)))
     q.cancel_prefill = False
     if q.prefill != Prefill.OVER:
         if q.prefill != Prefill.FORWARD and (q.prefill != Prefill.WAITING or cfg.abort_waiting_sender):

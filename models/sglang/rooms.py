@@ -31,7 +31,7 @@ def peers(p, d):
 
 def limit():
     """Pages in the prefill pool, which is also the longest prompt that prefill accepts."""
-    return len(PPage) if cfg.larger_pool else cfg.prefill_pool
+    return len(PPage) if cfg.larger_pool else min(cfg.prefill_pool, len(PPage))
 
 
 # ---------------------------------------------------------------------------------------------- chunks
@@ -152,6 +152,16 @@ def prefill_error(s, r):
                 if peers(p, d) and q.decode in (Decode.IDLE, Decode.PREALLOC, Decode.TRANSFER):
                     s.sender[p][r].down[d].add(Down.FAILED)
     forget(s, r)
+
+
+def source_in_use(s, r):
+    """Chunks of the room are queued, worked on or on their way: they read its source pages."""
+    return any(
+        (s.sender[p][r].queued > 0 and s.sender[p][r].worker != Worker.DEAD)
+        or not drained(s.sender[p][r])
+        or not quiet_engine(s.sender[p][r])
+        for p in PRank
+    )
 
 
 def waits_in_vain(s, r):

@@ -92,7 +92,7 @@ def check(s, p: PRank, r: Req):
     elif any(d in s.blacklist[p] for d in DRank if d in x.infos):
         update_status(s, x, Room.FAILED)
         for d in DRank:
-            if d in x.infos:
+            if d in x.infos and (d in s.blacklist[p] or cfg.failure_to_all):
                 x.down[d].add(Down.FAILED)
         finish_chunk(s, p, r)
     else:

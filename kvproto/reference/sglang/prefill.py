@@ -55,7 +55,9 @@ class Prefill:
     def __init__(self, links: Links, arrays: Arrays) -> None:
         sizes, self._switches = links.sizes, links.switches
         self._links = links
-        self.longest = sizes.prefill_pages if self._switches.larger_pool else sizes.prefill_pool
+        self.longest = (
+            sizes.prefill_pages if self._switches.larger_pool else min(sizes.prefill_pool, sizes.prefill_pages)
+        )
         self.pages = Allocator("prefill pool", min(self.longest, sizes.prefill_pages))
         self.row_owners = Allocator("prefill's metadata rows", sizes.prefill_rows)
         self.rows: list[Row] = [EMPTY] * sizes.prefill_rows
@@ -220,6 +222,7 @@ class Prefill:
         self._expect(room, FORWARDED)
         request = self.requests[room]
         if self._switches.retire_after_forward and (request.aborted or request.to_finish is not None):
+            self._expect_unread(room)
             self._mark_failed(room)
             request.refused = request.to_finish is not None
             self._release(room)
@@ -256,10 +259,7 @@ class Prefill:
         self._expect(room, INFLIGHT)
         self._expect_failed(room)
         split = self._switches.pipeline and self._split(room)
-        expect(
-            not self._switches.source_hold or not self._writing(room),
-            f"prefill: pages of request {prompts.label(room)} are held until its writes have drained",
-        )
+        self._expect_unread(room)
         if split:
             self.split_verdicts.append(room)
         self._clear(room)
@@ -281,8 +281,8 @@ class Prefill:
             self.aborts.discard(room)
             return
         self._expect(room, BOOTSTRAP, WAITING, CHUNKED, FORWARDED, INFLIGHT)
-        held = self._switches.source_hold and (self._writing(room) or any(r.worker.queued(room) for r in self.ranks))
-        expect(not (held and self.queues.has(room, (CHUNKED,))), "prefill: the first chunk is still being sent")
+        if self.queues.has(room, (CHUNKED,)):
+            self._expect_unread(room)
         self.aborts.discard(room)
         if self.queues.has(room, (BOOTSTRAP, CHUNKED, INFLIGHT)) or (
             self.queues.has(room, (WAITING,)) and self._switches.abort_waiting_sender
@@ -296,8 +296,13 @@ class Prefill:
 
     # ------------------------------------------------------------------------------------------- the end
 
-    def _writing(self, room: int) -> bool:
-        return bool(self._links.engine.of(room)) or any(rank.worker.outstanding(room) for rank in self.ranks)
+    def _expect_unread(self, room: int) -> None:
+        """With the hold of source pages they are kept until no chunk of the room needs them any more."""
+        reading = self._links.engine.of(room) or any(rank.worker.needs_source(room) for rank in self.ranks)
+        expect(
+            not (self._switches.source_hold and reading),
+            f"prefill: pages of request {prompts.label(room)} are held until its writes have drained",
+        )
 
     def _mark_failed(self, room: int) -> None:
         for rank in self.ranks:

@@ -89,6 +89,10 @@ class TransferWorker:
         """Whether a chunk of the room is queued or in work."""
         return self.queued(room) > 0 or self.outstanding(room)
 
+    def needs_source(self, room: int) -> bool:
+        """Whether the thread will still read, or is reading, source pages of the room."""
+        return self.busy(room) and room not in self.dead
+
     def enqueue(self, chunk: Chunk) -> None:
         """Take a chunk over, if the room is alive and decode's page numbers are known."""
         if self._manager.alive(chunk.room) and self._manager.infos(chunk.room):
@@ -112,7 +116,9 @@ class TransferWorker:
             raise Refused(f"{self._name(room)} waits for the forward pass")
         if manager.failed_sessions.intersection(manager.infos(room)):
             manager.update_status(room, Status.FAILED)
-            manager.report(room, manager.infos(room), success=False)
+            infos = manager.infos(room)
+            told = infos if self._switches.failure_to_all else manager.failed_sessions.intersection(infos)
+            manager.report(room, told, success=False)
             self._finish(room)
         else:
             job.stage = Stage.CHECKED
