@@ -5,7 +5,7 @@ from __future__ import annotations
 from kvproto.lang import action, require
 
 from .config import cfg
-from .rooms import answer, forget, idle, impatient, peers, quiet_engine, waits_in_vain
+from .rooms import answer, forget, idle, impatient, peers, quiet_engine, refuses, waits_in_vain
 from .state import Client, Decode, Down, DPage, DRank, DRow, Pos, PRank, Prefill, Req, Room, Up, Worker, decode
 
 POP_TRANSFERRED = "srt/disaggregation/decode.py:DecodeTransferQueue.pop_transferred"
@@ -172,8 +172,8 @@ def waiting_timeout(s, d: DRank, r: Req):
     """Rank {d} has waited too long for request {r}."""
     y = s.receiver[d][r]
     require(cfg.timeouts and s.req[r].decode == Decode.TRANSFER and y.room == Room.WAITING)
-    # Behind a gateway that stops the other leg nothing waits in vain, which `nobody_waits_in_vain` checks.
-    require(impatient() or (not cfg.gateway and waits_in_vain(s, r)))
+    # `nobody_waits_in_vain` and `answered` check that there is nothing else to wait for in vain.
+    require(impatient() or (refuses() and waits_in_vain(s, r)))
     y.room = Room.FAILED
     if not y.notified:
         y.notified = True

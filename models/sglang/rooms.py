@@ -191,15 +191,21 @@ def fault(s):
         s.faults += 1
 
 
+def refuses():
+    """Prefill may refuse a prompt without decode being told: for a patient decode the only thing not to come."""
+    silent = (cfg.reject_at_admission or cfg.retire_after_forward) and not cfg.gateway
+    return silent and limit() < len(Pos)
+
+
 def impatient():
     """Time-outs may fire although what they wait for is on its way, or lost without a trace."""
     return cfg.hasty_timeouts or cfg.message_loss or cfg.worker_crash
 
 
 def idle(x):
-    """Nothing of this room is queued, worked on, or on its way on this rank."""
+    """Nothing of this room is queued, worked on, or on its way on this rank; nobody takes what a dead worker left."""
     return (
-        x.queued == 0
+        (x.queued == 0 or x.worker == Worker.DEAD)
         and drained(x)
         and quiet_engine(x)
         and x.abort == Abort.NONE

@@ -48,7 +48,7 @@ class Cluster:
             bool(self.engine.of(room))
             or bool(self.network.about(room))
             or any(
-                rank.worker.busy(room) or (rank.thread.pending is not None and rank.thread.pending.room == room)
+                rank.worker.needs_source(room) or (rank.thread.pending is not None and rank.thread.pending.room == room)
                 for rank in self.prefill.ranks
             )
         )
