@@ -78,7 +78,8 @@ def spun(
     model.write_text(exported.text, encoding="utf-8")
     pan = spin.build(model, folder / "pan", (*compiling, *exported.flags))
     found = spin.search(pan)
-    return Spun(found.states - exported.extra, found.transitions - 1, found.errors, found.output)
+    steps = found.transitions - 1 - exported.extra  # the step from all zeros to the initial state, where there is one
+    return Spun(found.states - exported.extra, steps, found.errors, found.output)
 
 
 @dataclass(frozen=True)
