@@ -5,7 +5,7 @@ from __future__ import annotations
 from kvproto.lang import action, require
 
 from .config import cfg
-from .rooms import answer, forget, idle, impatient, peers, quiet_engine, refuses, waits_in_vain
+from .rooms import answer, forget, idle, impatient, pages_are_own, peers, quiet_engine, refuses, waits_in_vain
 from .state import Client, Decode, Down, DPage, DRank, DRow, Pos, PRank, Prefill, Req, Room, Up, Worker, decode
 
 POP_TRANSFERRED = "srt/disaggregation/decode.py:DecodeTransferQueue.pop_transferred"
@@ -45,26 +45,19 @@ def send_up(s, p, d, r, message):
         s.sender[p][r].up[d].add(message)
 
 
-def notify_abort(s, r):
-    """`ensure_abort_notified` on every rank: an ABORT to each prefill rank, once."""
-    for d in DRank:
-        if not s.receiver[d][r].notified:
-            s.receiver[d][r].notified = True
-            for p in PRank:
-                if peers(p, d):
-                    send_up(s, p, d, r, Up.ABORT)
+def notify_abort(s, d, r):
+    """`ensure_abort_notified` of one rank: an ABORT to each prefill rank, once."""
+    if not s.receiver[d][r].notified:
+        s.receiver[d][r].notified = True
+        for p in PRank:
+            if peers(p, d):
+                send_up(s, p, d, r, Up.ABORT)
 
 
 def publish_to_tree(s, r):
     """The pages of `r` become a prefix that later requests share; afterwards they are evictable."""
-    if cfg.decode_tree:
-        q = s.req[r]
-        for d in DRank:
-            for p in PRank:
-                for k in Pos:
-                    target = s.receiver[d][r].target[k]
-                    if peers(p, d) and target is not None and int(k) < q.need and s.d_content[d][p][target] != r:
-                        s.shared_unwritten = True
+    if cfg.decode_tree and not pages_are_own(s, r):
+        s.shared_unwritten = True
 
 
 @action(
@@ -175,11 +168,7 @@ def waiting_timeout(s, d: DRank, r: Req):
     # `nobody_waits_in_vain` and `answered` check that there is nothing else to wait for in vain.
     require(impatient() or (refuses() and waits_in_vain(s, r)))
     y.room = Room.FAILED
-    if not y.notified:
-        y.notified = True
-        for p in PRank:
-            if peers(p, d):
-                send_up(s, p, d, r, Up.ABORT)
+    notify_abort(s, d, r)
 
 
 @action(decode, cites="srt/managers/scheduler.py:Scheduler.abort_request", fair="weak")
@@ -191,12 +180,10 @@ def abort_on_decode(s, r: Req):
     if q.decode in (Decode.PREALLOC, Decode.TRANSFER):
         for d in DRank:
             s.receiver[d][r].room = Room.FAILED
-        notify_abort(s, r)
-    elif q.decode == Decode.READY:
-        publish_to_tree(s, r)
-        answer(q, Client.FAILED_500)
-        leave(s, r)
-    elif q.decode == Decode.RUNNING:
+            notify_abort(s, d, r)
+    elif q.decode in (Decode.READY, Decode.RUNNING):
+        if q.decode == Decode.READY:
+            publish_to_tree(s, r)
         answer(q, Client.FAILED_500)
         leave(s, r)
 
@@ -221,7 +208,8 @@ def transfer_failure(s, r: Req):
     require(q.decode == Decode.TRANSFER and any(s.receiver[d][r].room == Room.FAILED for d in DRank))
     answer(q, Client.FAILED_500)
     if cfg.deferred_release and cfg.defer_all_failures:
-        notify_abort(s, r)
+        for d in DRank:
+            notify_abort(s, d, r)
     if cfg.deferred_release and any(s.receiver[d][r].notified for d in DRank):
         q.decode = Decode.HELD
         q.cancel_decode = False
@@ -263,13 +251,7 @@ def commit(s, r: Req):
 def refused_by_check(s, r):
     """One of the checks before a read fails."""
     q = s.req[r]
-    wrong_content = any(
-        s.d_content[d][p][s.receiver[d][r].target[k]] != r
-        for d in DRank
-        for p in PRank
-        for k in Pos
-        if peers(p, d) and s.receiver[d][r].target[k] is not None
-    )
+    wrong_content = not pages_are_own(s, r)
     wrong_owner = any(
         s.d_owner[d][s.receiver[d][r].target[k]] != r
         for d in DRank
@@ -376,9 +358,11 @@ def may_release(s, d, r):
     return all(p in s.receiver[d][r].acks for p in PRank if peers(p, d))
 
 
-def after_release(s, r):
-    """Once no rank holds anything any more, decode is through with the request."""
-    if not any(s.receiver[d][r].holding for d in DRank):
+def release(s, d, r):
+    """One rank gives up what it held, or all of them where they agree; after the last one decode is through."""
+    if not cfg.rank_agreement:
+        release_rank(s, d, r)
+    if cfg.rank_agreement or not any(s.receiver[e][r].holding for e in DRank):
         leave(s, r)
 
 
@@ -387,13 +371,11 @@ def release_drained(s, d: DRank, r: Req):
     """Prefill has acknowledged that nothing more is coming for request {r}; rank {d} frees the held pages."""
     q = s.req[r]
     require(cfg.deferred_release and q.decode == Decode.HELD and s.receiver[d][r].holding)
-    require(may_release(s, d, r) or (cfg.rank_agreement and not s.receiver[d][r].notified))
     if cfg.rank_agreement:
         require(all(may_release(s, e, r) or not s.receiver[e][r].notified for e in DRank))
-        leave(s, r)
     else:
-        release_rank(s, d, r)
-        after_release(s, r)
+        require(may_release(s, d, r))
+    release(s, d, r)
 
 
 @action(decode, cites="srt/disaggregation/decode.py:DecodeTransferQueue.resolve_deferred_releases", fair="weak")
@@ -406,8 +388,4 @@ def release_timeout(s, d: DRank, r: Req):
         require(not any(s.sender[p][r].stale or s.sender[p][r].worker == Worker.CHECKED for p in PRank))
     if cfg.prompt_abort:
         require(not any(Up.ABORT in s.sender[p][r].up[d] for p in PRank))
-    if cfg.rank_agreement:
-        leave(s, r)
-    else:
-        release_rank(s, d, r)
-        after_release(s, r)
+    release(s, d, r)

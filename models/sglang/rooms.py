@@ -164,6 +164,17 @@ def source_in_use(s, r):
     )
 
 
+def pages_are_own(s, r):
+    """Every page that decode has published for `r` holds what `r` itself wrote, in all its slices."""
+    return all(
+        s.d_content[d][p][s.receiver[d][r].target[k]] == r
+        for d in DRank
+        for p in PRank
+        for k in Pos
+        if peers(p, d) and s.receiver[d][r].target[k] is not None
+    )
+
+
 def waits_in_vain(s, r):
     """Decode waits for a transfer of which nothing is left on its way."""
     q = s.req[r]

@@ -180,6 +180,13 @@ def call_succeeds(s, p: PRank, r: Req):
         finish_chunk(s, p, r)
 
 
+def poison(x):
+    """`poison_deferred_ack_room`: whether the room has drained cannot be known any more."""
+    if cfg.poison:
+        x.poisoned = True
+        x.targets.clear()
+
+
 def orphan(x):
     """Writes of the running call go on without it."""
     for d in DRank:
@@ -201,9 +208,7 @@ def call_fails(s, p: PRank, r: Req, d: DRank):
     fault(s)
     orphan(x)
     s.blacklist[p].add(d)
-    if cfg.poison:
-        x.poisoned = True
-        x.targets.clear()
+    poison(x)
     if x.room != Room.ABSENT or not cfg.conclude_rechecks:
         update_status(s, x, Room.FAILED)
         for e in DRank:
@@ -269,7 +274,5 @@ def crash_worker(s, p: PRank, r: Req):
     fault(s)
     orphan(x)
     x.worker = Worker.DEAD
-    if cfg.poison:
-        x.poisoned = True
-        x.targets.clear()
+    poison(x)
     forget(s, r)

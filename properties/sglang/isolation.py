@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from kvproto.lang import invariant
 
-from ...models.sglang.rooms import peers
-from ...models.sglang.state import Decode, DRank, Pos, PRank, Req
+from ...models.sglang.rooms import pages_are_own
+from ...models.sglang.state import Decode, Req
 
 
 @invariant("no page is read before its own request has written it")
@@ -29,15 +29,7 @@ def reads_no_foreign_data(s):
 @invariant("after a commit all pages of the prompt came from its own request")
 def committed_pages_are_own(s):
     """S5. Decode goes by this from the commit on; what it then reads is this."""
-    return all(
-        s.d_content[d][p][s.receiver[d][r].target[k]] == r
-        for d in DRank
-        for p in PRank
-        for r in Req
-        for k in Pos
-        if s.req[r].decode in (Decode.READY, Decode.RUNNING)
-        if peers(p, d) and s.receiver[d][r].target[k] is not None
-    )
+    return all(pages_are_own(s, r) for r in Req if s.req[r].decode in (Decode.READY, Decode.RUNNING))
 
 
 @invariant("what enters the prefix tree was written by its request")
