@@ -32,7 +32,7 @@ def test_layers() -> None:
 def test_every_dependency_is_explained() -> None:
     text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    names = re.findall(r'"([a-z-]+)>=', project)
+    names = re.findall(r'"([a-z0-9-]+)[>=]=', project)
 
     assert names
     for name in names:
