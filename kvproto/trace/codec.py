@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import NoReturn
 
 from kvproto.diagnostics import KvError, Loc
+from kvproto.trace.analysis import Analysis
+from kvproto.trace.field import Repeated
 from kvproto.trace.printable import printable
-from kvproto.trace.shape import EXTRA_FLIGHT_KEYS, EXTRA_POOL_KEYS, Repeated, trace_of
+from kvproto.trace.shape import EXTRA_FLIGHT_KEYS, EXTRA_POOL_KEYS, trace_of
 from kvproto.trace.trace import SCHEMA, FlightView, PoolView, Step, Trace
 
 SUFFIX = ".trace.json"
@@ -49,6 +51,9 @@ def dumps(trace: Trace) -> str:
         ("blame", _json(trace.blame)),
         *([("grounds", _rows("[]", (_json(asdict(ground)) for ground in trace.grounds)))] if trace.grounds else []),
         ("loop", _json(trace.loop)),
+        *([("strength", _json(trace.strength))] if trace.strength else []),
+        *([("shortest", _json(trace.shortest))] if trace.shortest is not None else []),
+        *([("analysis", _analysis(trace.analysis))] if trace.analysis is not None else []),
         ("replay", _json(trace.replay, sort=True)),
     ]
     return _rows("{}", (f"{_json(key)}: {text}" for key, text in fields), indent="") + "\n"
@@ -77,6 +82,16 @@ def _step(step: Step) -> str:
             "delta": {path: list(change) for path, change in step.delta.items()},
         }
     )
+
+
+def _analysis(found: Analysis) -> str:
+    rows = [
+        f'"guards": {_rows("[]", (_json(asdict(guard)) for guard in found.guards))}',
+        f'"dots": {_rows("[]", (_json(asdict(dot)) for dot in found.dots))}',
+        f'"no_return": {_json(None if found.no_return is None else asdict(found.no_return))}',
+        f'"minimised": {_json(found.minimised)}',
+    ]
+    return _rows("{}", rows)
 
 
 def _vocabulary(trace: Trace) -> str:

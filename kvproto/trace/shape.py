@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import NoReturn, TypeVar
+from typing import TypeVar
 
-from kvproto.diagnostics import KvError
-from kvproto.trace.printable import cut, printable
+from kvproto.trace.analysis_shape import analysis_of
+from kvproto.trace.field import Field, check_plain, describe, paths_of, present
 from kvproto.trace.trace import (
     SCHEMA,
     ContainerView,
@@ -25,9 +23,6 @@ from kvproto.trace.trace import (
 )
 
 T = TypeVar("T")
-
-MAX_DEPTH = 64
-"""Nesting allowed in a file; a trace proper needs six levels, `replay` may need a few more."""
 
 TOP_KEYS = (
     "schema",
@@ -47,7 +42,7 @@ TOP_KEYS = (
     "loop",
     "replay",
 )
-EXTRA_TOP_KEYS = ("grounds",)
+EXTRA_TOP_KEYS = ("grounds", "strength", "shortest", "analysis")
 STEP_KEYS = ("action", "args", "lane", "loc", "text", "reads", "writes", "delta")
 VOCABULARY_KEYS = ("lanes", "pools", "flights")
 POOL_KEYS = ("name", "pages", "owner", "content")
@@ -55,121 +50,6 @@ EXTRA_POOL_KEYS = ("slices",)
 FLIGHT_KEYS = ("requests", "field", "target", "source")
 EXTRA_FLIGHT_KEYS = ("also", "into", "slice", "out_of")
 CONTAINER_KEYS = ("path", "shape")
-
-
-class Repeated(dict[str, object]):
-    """A JSON object in which a key occurred more than once."""
-
-    key: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A value of the file and where it stands."""
-
-    value: object
-    pointer: str
-    name: str
-
-    def refuse(self, expected: str, found: str | None = None) -> NoReturn:
-        """Raise KV012 about this field."""
-        where = cut(printable(self.pointer), 300) or "the top level"
-        got = describe(self.value) if found is None else found
-        raise KvError(
-            "KV012",
-            f"{printable(self.name)}: {where}: expected {expected}, found {got}",
-            reason=f"a trace file follows {SCHEMA}, and a wrong trace must not be shown as a right one",
-            cure="write the trace again with  kvproto check  instead of editing it",
-        )
-
-    def at(self, key: str | int) -> str:
-        """The JSON pointer of an item of this field."""
-        return f"{self.pointer}/" + str(key).replace("~", "~0").replace("/", "~1")
-
-    def keys(self, *names: str) -> list[Field]:
-        """The values under exactly these keys."""
-        items = self.mapping()
-        for name in names:
-            if name not in items:
-                Field(None, self.at(name), self.name).refuse("this key", "nothing")
-        for key, item in items.items():
-            if key not in names:
-                item.refuse("no such key", f"the unknown key {cut(printable(repr(key)), 60)}")
-        return [items[name] for name in names]
-
-    def mapping(self) -> dict[str, Field]:
-        """The items of a JSON object."""
-        if not isinstance(self.value, dict):
-            self.refuse("an object")
-        return {str(k): Field(v, self.at(str(k)), self.name) for k, v in self.value.items()}
-
-    def items(self) -> list[Field]:
-        """The items of a JSON array."""
-        if not isinstance(self.value, list):
-            self.refuse("an array")
-        return [Field(v, self.at(i), self.name) for i, v in enumerate(self.value)]
-
-    def text(self) -> str:
-        """A string."""
-        if not isinstance(self.value, str):
-            self.refuse("a string")
-        return self.value
-
-    def texts(self) -> tuple[str, ...]:
-        """An array of strings."""
-        return tuple(item.text() for item in self.items())
-
-    def scalar(self) -> bool | int | str:
-        """A boolean, an integer or a string."""
-        if not isinstance(self.value, (bool, int, str)):
-            self.refuse("a boolean, an integer or a string")
-        return self.value
-
-    def state_value(self) -> Value:
-        """A value of the state: a scalar, null, or an array of scalars for a set."""
-        if self.value is None:
-            return None
-        if isinstance(self.value, list):
-            return [item.scalar() for item in self.items()]
-        if not isinstance(self.value, (bool, int, str)):
-            self.refuse("a boolean, an integer, a string, null or an array of those")
-        return self.value
-
-
-def describe(value: object) -> str:
-    """What was found instead, short enough for a message."""
-    match value:
-        case None | bool():
-            return {None: "null", True: "true", False: "false"}[value]
-        case str():
-            return "the string " + cut(printable(repr(value)), 60)
-        case int():
-            # The digits of an enormous integer are never wanted, and Python refuses to make them.
-            return f"the number {value}" if abs(value) < 10**20 else "a huge number"
-        case float():
-            return f"the number {value}"
-        case list():
-            return f"an array of {len(value)}"
-        case _:
-            return "an object"
-
-
-def check_plain(root: object, name: str) -> None:
-    """Refuse repeated keys, numbers that JSON does not have, nesting beyond `MAX_DEPTH`, wherever it is."""
-    todo: list[tuple[Field, int]] = [(Field(root, "", name), 0)]
-    while todo:
-        place, depth = todo.pop()
-        match place.value:
-            case float() if not math.isfinite(place.value):
-                place.refuse("a finite number")
-            case dict() | list() if depth >= MAX_DEPTH:
-                place.refuse(f"at most {MAX_DEPTH} levels of nesting", "more")
-            case Repeated():
-                place.refuse("each key once", f"the key {cut(printable(repr(place.value.key)), 60)} twice")
-            case dict():
-                todo += [(item, depth + 1) for item in reversed(place.mapping().values())]
-            case list():
-                todo += [(item, depth + 1) for item in reversed(place.items())]
 
 
 def trace_of(root: object, name: str) -> Trace:
@@ -180,7 +60,7 @@ def trace_of(root: object, name: str) -> Trace:
     if root["schema"] != SCHEMA:
         Field(root["schema"], "/schema", name).refuse(f'"{SCHEMA}"')
     check_plain(root, name)
-    names = [*TOP_KEYS, *_present(top, EXTRA_TOP_KEYS)]
+    names = [*TOP_KEYS, *present(top, EXTRA_TOP_KEYS)]
     at = dict(zip(names, top.keys(*names), strict=True))
     state = {path: item.state_value() for path, item in at["init"].mapping().items()}
     steps = _steps(at["steps"], dict(state))
@@ -195,18 +75,21 @@ def trace_of(root: object, name: str) -> Trace:
         digest=at["digest"].text(),
         init=state,
         steps=steps,
-        blame=_paths(at["blame"], state),
+        blame=paths_of(at["blame"], state),
         loop=_loop(at["loop"], len(steps)),
         why=at["why"].texts(),
         replay=_replay(at["replay"]),
         vocabulary=_vocabulary(at["vocabulary"], state),
         grounds=_each(at["grounds"], _ground, state) if "grounds" in at else (),
+        strength=at["strength"].text() if "strength" in at else "",
+        shortest=at["shortest"].flag() if "shortest" in at else None,
+        analysis=analysis_of(at["analysis"], state, len(steps)) if "analysis" in at else None,
     )
 
 
 def _ground(place: Field, state: State) -> Ground:
     text, reads = place.keys("text", "reads")
-    return Ground(text.text(), _paths(reads, state))
+    return Ground(text.text(), paths_of(reads, state))
 
 
 def _steps(place: Field, state: State) -> tuple[Step, ...]:
@@ -222,8 +105,8 @@ def _step(place: Field, state: State) -> Step:
         lane=lane.text(),
         loc=loc.text(),
         text=text.text(),
-        reads=_paths(reads, state),
-        writes=_paths(writes, state),
+        reads=paths_of(reads, state),
+        writes=paths_of(writes, state),
         delta=_delta(delta, state),
     )
 
@@ -250,13 +133,6 @@ def same(left: Value, right: Value) -> bool:
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and all(map(same, left, right))
     return type(left) is type(right) and left == right
-
-
-def _paths(place: Field, state: State) -> tuple[str, ...]:
-    for item in place.items():
-        if item.text() not in state:
-            item.refuse("a variable of init")
-    return place.texts()
 
 
 def _loop(place: Field, steps: int) -> int | None:
@@ -292,7 +168,7 @@ def _each(place: Field, make: Callable[[Field, State], T], state: State) -> tupl
 
 
 def _pool(place: Field, state: State) -> PoolView:
-    name, pages, owner, content, *extra = place.keys(*POOL_KEYS, *_present(place, EXTRA_POOL_KEYS))
+    name, pages, owner, content, *extra = place.keys(*POOL_KEYS, *present(place, EXTRA_POOL_KEYS))
     slices = [part.keys("name", "content") for item in extra for part in item.items()]
     for array in (owner, content, *(path for _, path in slices)):
         for page in pages.texts():
@@ -302,14 +178,8 @@ def _pool(place: Field, state: State) -> PoolView:
     return PoolView(name.text(), pages.texts(), owner.text(), content.text(), parts)
 
 
-def _present(place: Field, keys: tuple[str, ...]) -> list[str]:
-    """Those of the keys that may be left out which are there."""
-    held = place.mapping()
-    return [key for key in keys if key in held]
-
-
 def _flight(place: Field, state: State, pools: Mapping[str, PoolView]) -> FlightView:
-    names = _present(place, EXTRA_FLIGHT_KEYS)
+    names = present(place, EXTRA_FLIGHT_KEYS)
     requests, field, target, source, *rest = place.keys(*FLIGHT_KEYS, *names)
     extra = dict(zip(names, rest, strict=True))
     also = extra.pop("also").items() if "also" in extra else []

@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from kvproto.trace.analysis import Analysis
+
 SCHEMA = "kvproto.trace/1"
 
 Value = bool | int | str | None | list["bool | int | str"]
@@ -138,7 +140,9 @@ class Trace:
     last state (or, for a deadlock or a failed assertion, the paths read) that decide the verdict; `loop` is the
     number of the state (0 is `init`) to which the last step of a run without end leads back: step `loop` + 1 follows
     again.  If it is the number of the last state the run stays there forever.  `grounds` are the parts of the claim
-    that `blame` comes from, where it is a condition of one state.
+    that `blame` comes from, where it is a condition of one state.  `strength` is that of the search that found the
+    run, and `shortest` whether no shorter run does it ("" and None where nobody said); `analysis` is what would have
+    been.
     """
 
     model: str
@@ -157,6 +161,9 @@ class Trace:
     replay: Mapping[str, object] | None = None
     vocabulary: Vocabulary = field(default_factory=Vocabulary)
     grounds: tuple[Ground, ...] = ()
+    strength: str = ""
+    shortest: bool | None = None
+    analysis: Analysis | None = None
 
     def states(self) -> Iterator[State]:
         """The initial state and the state after each step (each a fresh dict)."""
