@@ -17,7 +17,7 @@ from kvproto.trace.printable import cells, printable
 from kvproto.trace.trace import FlightView, PoolView, Step, Trace, Vocabulary
 from kvproto.view.lanes import render_lanes
 from kvproto.view.pagemap import render_page_changes, render_page_map
-from kvproto.view.steps import changes, render_steps
+from kvproto.view.steps import render_steps
 from kvproto.view.terminal import render_trace
 
 relaxed = settings(suppress_health_check=list(HealthCheck), deadline=None)
@@ -184,17 +184,6 @@ def test_many_pages_come_in_blocks() -> None:
     assert text.count("decode page") == 2
     assert text.count("\n21  attend(B)") == 2
     check(text, 44)
-
-
-def test_changes_of_neighbours_share_a_line() -> None:
-    delta = {
-        "a[0]": (None, "A"),
-        "a[1]": (None, "A"),
-        "a[3]": (None, "A"),
-        "t[0].x": (1, 2),
-        "t[1].x": (1, 3),
-    }
-    assert changes(delta) == ["a[0-1]: none -> A", "a[3]: none -> A", "t[0-1].x: 1 -> 2, 3"]
 
 
 def test_marks_of_the_slice_only_where_they_say_something() -> None:
