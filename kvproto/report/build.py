@@ -17,6 +17,7 @@ from kvproto.report.notes import notes
 from kvproto.report.pages import pools
 from kvproto.report.report import Excerpt, Link, Message, Pool, Replayed, Report, Row
 from kvproto.report.sentences import sentence
+from kvproto.report.whatif import told
 from kvproto.trace.codec import file_name
 from kvproto.trace.printable import printable, shown
 from kvproto.trace.trace import Step, Trace
@@ -44,14 +45,14 @@ def report(
     sent = messages(trace)
     found = pools(trace, facts.states, domain.flights)
     excerpts, cited = _sources(trace) if sources else ({}, {})
-    told = trace.why or why(trace)
+    causes = trace.why or why(trace)
     return Report(
         trace=trace,
         title=f"{printable(trace.property)}: {printable(trace.verdict)} in {_steps(len(trace.steps))}",
         facts=header(trace),
         commands=commands(trace, file or file_name(trace), verbs),
-        why=tuple(sentence(printable(text), facts.end) for text in told),
-        whatif=(),
+        why=tuple(sentence(printable(text), facts.end) for text in causes),
+        whatif=tuple(sentence(text, facts.end) for text in told(trace)),
         lanes=tuple(dict.fromkeys([*trace.vocabulary.lanes, *(step.lane for step in trace.steps)])),
         requests=_requests(trace, found),
         rows=_rows(facts, sent, found),
@@ -94,9 +95,16 @@ def header(trace: Trace) -> tuple[tuple[str, str], ...]:
         ("sizes", ", ".join(sizes)),
         ("on", ", ".join(printable(k) for k, v in trace.parameters.items() if v is True)),
         ("off", ", ".join(printable(k) for k, v in trace.parameters.items() if v is False)),
+        ("search", _search(trace)),
         ("digest", printable(trace.digest)),
     ]
     return tuple((name, text) for name, text in lines if text)
+
+
+def _search(trace: Trace) -> str:
+    """Strength of the search that found the run, and whether there is a shorter one."""
+    shortest = {True: "no shorter run does this", False: "not necessarily the shortest run", None: ""}[trace.shortest]
+    return ", ".join(filter(None, [printable(trace.strength), shortest]))
 
 
 def commands(trace: Trace, file: str, verbs: Iterable[str]) -> tuple[tuple[str, str], ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from kvproto.explain import Flight, PageRead
 from kvproto.explain.facts import Facts
 from kvproto.report.report import Note
+from kvproto.report.whatif import turns
 from kvproto.trace.printable import printable
 
 
@@ -17,6 +18,8 @@ def notes(facts: Facts) -> dict[int, list[Note]]:
             found.setdefault(flight.landed, []).append(note)
     for number, reads in wrong_reads(facts).items():
         found.setdefault(number, []).append(_reading(facts, reads))
+    for number, note in turns(facts.trace).items():
+        found.setdefault(number, []).append(note)
     return found
 
 
