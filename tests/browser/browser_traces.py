@@ -1,0 +1,149 @@
+"""The traces whose pages are opened: recorded, random, hostile, and a long one; the same in every run."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from sglang_walks import EAGERNESS, Call, Walk
+from trace_strategies import containing, traces, transfers
+
+from kvproto.engine.outcome import Counterexample
+from kvproto.ir.nodes import Claim, Const
+from kvproto.ir.types import BoolT
+from kvproto.trace import codec
+from kvproto.trace.build import build_trace
+from kvproto.trace.trace import Trace
+
+ROOT = Path(__file__).parent.parent.parent
+RECORDED = sorted(path.name.removesuffix(".trace.json") for path in (ROOT / "traces").glob("*.trace.json"))
+INCIDENT = "sglang-incident-reads_own_writes"
+
+MARKUP = "</script><img src=x onerror=alert(1)>"
+"""What a name may be; where it is not taken as text it says so in a dialog."""
+
+
+@cache
+def recorded(name: str) -> Trace:
+    """A trace of `traces/`."""
+    return codec.read(ROOT / "traces" / f"{name}.trace.json")
+
+
+@st.composite
+def lassos(draw: st.DrawFn) -> Trace:
+    """A run without end with pools and flights."""
+    trace = draw(transfers(hostile=False))
+    return replace(trace, loop=draw(st.integers(0, len(trace.steps))))
+
+
+KINDS = {
+    "transfers": transfers(hostile=False),
+    "hostile": transfers(),
+    "containers": containing(),
+    "lassos": lassos(),
+    "anything": traces(),
+}
+"""Pools with slices and flights; the same with nasty names; queues, bags and sets; runs without end; no pictures."""
+
+EACH = 40
+"""Random traces of each kind."""
+
+
+@cache
+def randomly(kind: str) -> list[Trace]:
+    """Random traces of a kind: what Hypothesis generates first, without its database and without shrinking."""
+    found: list[Trace] = []
+
+    @settings(
+        max_examples=EACH,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(KINDS[kind])
+    def collect(trace: Trace) -> None:
+        found.append(trace)
+
+    collect()
+    return found[:EACH]
+
+
+def hostile() -> Trace:
+    """The incident, in which a request, an action, the claim, a path and a docstring are markup."""
+
+    def said(text: str) -> str:
+        return text.replace("[A]", f"[{MARKUP}]")
+
+    def put(value: object) -> object:
+        return MARKUP if value == "A" else value
+
+    trace = recorded(INCIDENT)
+    words = trace.vocabulary
+    steps = [
+        replace(
+            step,
+            action=MARKUP if step.action == "attend" else step.action,
+            args={name: put(value) for name, value in step.args.items()},
+            text=MARKUP if step.action == "commit" else step.text,
+            reads=tuple(map(said, step.reads)),
+            writes=tuple(map(said, step.writes)),
+            delta={said(path): (put(old), put(new)) for path, (old, new) in step.delta.items()},
+        )
+        for step in trace.steps
+    ]
+    flights = [replace(f, requests=tuple(MARKUP if r == "A" else r for r in f.requests)) for f in words.flights]
+    return replace(
+        trace,
+        claim=MARKUP,
+        preset=MARKUP,
+        init={said(path): value for path, value in trace.init.items()},
+        steps=tuple(steps),
+        blame=tuple(map(said, trace.blame)),
+        grounds=tuple(replace(g, text=said(g.text), reads=tuple(map(said, g.reads))) for g in trace.grounds),
+        vocabulary=replace(words, flights=tuple(flights)),
+        why=(),
+    )
+
+
+LONG = 1000
+"""Steps of the long trace."""
+
+SIZES = {
+    "Req": 8,
+    "Pos": 24,
+    "DPage": 48,
+    "PPage": 48,
+    "PRow": 4,
+    "DRow": 4,
+    "short_prompt": 22,
+    "prefill_pool": 24,
+}
+"""Its world: about 900 variables."""
+
+
+@cache
+def long_run() -> Trace:
+    """A random walk of `sglang` with eight requests and 48 pages; no request fails while another way is open."""
+    walk = Walk("incident", **SIZES, retraction=True, resubmission=True)
+    rng = random.Random(3)
+    rare = {*EAGERNESS, "finish"} - {"resubmit", "retract", "attend"}
+    taken: list[Call] = []
+    while len(taken) < LONG:
+        order = sorted(walk.shuffled(rng), key=lambda call: call[0].name in rare)
+        taken.append(next(call for call in order if walk.take(call)))
+    here = walk.system.actions[0].loc
+    reached = Claim("walked", "sometimes", "a thousand steps can be taken", "", Const(BoolT(), True, here), here)
+    return build_trace(walk.system, Counterexample(reached, walk.machine.zero(), tuple(taken)))
+
+
+def chunks(found: list[Trace], size: int) -> Iterator[list[Trace]]:
+    """Traces in groups, for pages with several of them."""
+    for start in range(0, len(found), size):
+        yield found[start : start + size]
