@@ -10,7 +10,8 @@ from typing import Any
 
 import click
 
-from kvproto.cli.options import check_json_file, on_terminal, say, setting, write_json
+from kvproto.cli.options import on_terminal, say, setting
+from kvproto.cli.outputs import Outputs, Told, again
 from kvproto.cli.project import configured_targets
 from kvproto.cli.search_options import search_options, to_options
 from kvproto.cli.traces import TraceFolder, variant
@@ -24,7 +25,7 @@ from kvproto.lang.frontend.build import build
 from kvproto.lang.load import Target, find
 from kvproto.trace import codec
 from kvproto.trace.printable import printable
-from kvproto.view.verdicts import Row, as_json, describe, exit_code, table, unproven
+from kvproto.view.verdicts import Row, describe, exit_code, table, unproven
 
 TRACES = ".kvproto/traces"
 
@@ -60,8 +61,11 @@ class Job:
 @search_options
 @click.option("--trace-dir", default=TRACES, show_default=True, metavar="DIR", help="Where traces are written.")
 @click.option("--json", "json_file", metavar="FILE", help="Write kvproto.result/1 (- for standard output).")
+@click.option("--sarif", metavar="FILE", help="Write SARIF 2.1.0, for code scanning.")
+@click.option("--junit", metavar="FILE", help="Write JUnit XML, a test case a property.")
+@click.option("--github/--no-github", default=None, help="Annotations and step summary; on in GitHub Actions.")
 @click.option("--quiet", "-q", is_flag=True, help="Print only what does not hold; no progress.")
-def check(targets: tuple[str, ...], json_file: str | None, **options: Any) -> int:
+def check(targets: tuple[str, ...], **options: Any) -> int:
     """Search TARGETs exhaustively and judge their properties.
 
     A TARGET is a shipped model `name[@preset]`, a file `model.py[:object][@preset]`, or `package.module:object`.
@@ -69,28 +73,28 @@ def check(targets: tuple[str, ...], json_file: str | None, **options: Any) -> in
     """
     names = list(targets) or configured_targets(Path.cwd())
     request = _request(options, alone=len(names) == 1)
+    outputs = Outputs.asked(options)
     in_table = not names
     # Everything that can be refused is refused before the first search.
     jobs = [_prepare(find(name), request) for name in names or default_targets()]
     _refuse_namesakes(jobs)
-    _refuse_shared_checkpoint(jobs, request, json_file)
+    outputs.refuse(_journals(request))
+    _refuse_shared_checkpoint(jobs, request)
     codec.prepare(request.trace_dir)
-    check_json_file(json_file)
     rows: list[Row] = []
     for job in jobs:
         rows.append(run_job(job, request))
-        if not in_table and json_file != "-":
+        if not in_table and not outputs.on_stdout:
             _print(describe(rows[-1], quiet=request.quiet))
         if rows[-1].result.interrupted:
             break
-    if in_table and json_file != "-":
+    if in_table and not outputs.on_stdout:
         _print(table([row for row in rows if not request.quiet or unproven(row.result)]))
-    if json_file is not None:
-        results = [as_json(row) for row in rows]
-        write_json(json_file, results if len(jobs) > 1 else results[0])
+    code = worst([exit_code(row.result) for row in rows])
+    outputs.write(Told(rows, code, {job.target: again(job.target, request.sets, request.scope) for job in jobs}))
     if rows[-1].result.interrupted:
         click.echo("interrupted: the figures are partial" + _way_on(rows[-1]), err=True)
-    return worst([exit_code(row.result) for row in rows])
+    return code
 
 
 def _request(given: dict[str, Any], alone: bool) -> Request:
@@ -131,16 +135,13 @@ def _refuse_namesakes(jobs: list[Job]) -> None:
             )
 
 
-def _refuse_shared_checkpoint(jobs: list[Job], request: Request, json_file: str | None) -> None:
-    places = [place for place in (request.options.checkpoint, request.options.resume) if place]
-    if json_file and Path(json_file).absolute() in [place.absolute() for place in places]:
-        raise KvError(
-            "KV026",
-            f"--json and the checkpoint name the same file, {json_file}",
-            reason="one would replace the other",
-            cure="name two files",
-        )
-    if len(jobs) > 1 and places:
+def _journals(request: Request) -> list[Path]:
+    """The files that the search itself is asked to write."""
+    return [place for place in (request.options.checkpoint, request.options.resume) if place]
+
+
+def _refuse_shared_checkpoint(jobs: list[Job], request: Request) -> None:
+    if len(jobs) > 1 and _journals(request):
         raise KvError(
             "KV026",
             "--checkpoint and --resume with several targets",

@@ -100,7 +100,11 @@ def check_json_file(file: str | None) -> None:
 
 def write_json(file: str, value: object) -> None:
     """Write a result as JSON into a file, or to standard output for `-`."""
-    text = json.dumps(value, indent=2) + "\n"
+    write_text(file, json.dumps(value, indent=2) + "\n")
+
+
+def write_text(file: str, text: str) -> None:
+    """Write a result into a file, or to standard output for `-`."""
     if file == "-":
         say(text, newline=False)
         return

@@ -1,0 +1,187 @@
+"""Where the results of `kvproto check` go beside the terminal: files for other tools, and what GitHub shows."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kvproto.cli.options import check_json_file, unwritable, write_json, write_text
+from kvproto.diagnostics import KvError
+from kvproto.ir.nodes import System
+from kvproto.lang.source import shown_name
+from kvproto.trace import codec
+from kvproto.trace.printable import printable
+from kvproto.view.verdicts import Row, as_json
+
+if TYPE_CHECKING:
+    from kvproto.formats.judged import Judged
+
+SUMMARY = "GITHUB_STEP_SUMMARY"
+"""Variable that names the file of the summary, to which every command of a step appends."""
+
+WORKSPACES = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
+"""Variables in which CI systems name the root of the repository."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Where results are asked for; `-` is standard output, `summary` the file of GitHub's summary."""
+
+    json: str | None = None
+    sarif: str | None = None
+    junit: str | None = None
+    github: bool = False
+    summary: str | None = None
+
+    @classmethod
+    def asked(cls, given: Mapping[str, Any]) -> Outputs:
+        """What the options and the environment ask for."""
+        github = given["github"]
+        if github is None:
+            github = os.environ.get("GITHUB_ACTIONS") == "true"
+        summary = os.environ.get(SUMMARY) or None
+        return cls(given["json_file"], given["sarif"], given["junit"], github, summary if github else None)
+
+    @property
+    def on_stdout(self) -> bool:
+        """Whether standard output belongs to a file format."""
+        return "-" in (self.json, self.sarif, self.junit)
+
+    def refuse(self, taken: Sequence[Path]) -> None:
+        """Find out before a long search that results would have no place to go, or the same place (KV021, KV026).
+
+        `taken` are files that the search itself writes.
+        """
+        places: dict[object, str] = {path.absolute(): "the checkpoint" for path in taken}
+        for option, file in (("--json", self.json), ("--sarif", self.sarif), ("--junit", self.junit)):
+            if file is None:
+                continue
+            place = file if file == "-" else Path(file).absolute()
+            if place in places:
+                raise KvError(
+                    "KV026",
+                    f"{option} and {places[place]} name the same file, {file}",
+                    reason="one would replace the other",
+                    cure="name two files",
+                )
+            places[place] = option
+            check_json_file(file)
+        check_json_file(self.summary)
+
+    def write(self, told: Told) -> None:
+        """Write everything that is asked for."""
+        if self.json is not None:
+            results = [as_json(row) for row in told.rows]
+            write_json(self.json, results if len(told.commands) > 1 else results[0])
+        if self.sarif is None and self.junit is None and not self.github:
+            return
+        # Imported where it is wanted: most checks are read by people.
+        from kvproto.formats import github
+        from kvproto.formats.junit import junit
+        from kvproto.formats.sarif import sarif
+
+        judged = told.judged()
+        if self.sarif is not None:
+            write_text(self.sarif, sarif(judged, told.code))
+        if self.junit is not None:
+            write_text(self.junit, junit(judged, told.skipped))
+        if self.github:
+            # GitHub reads commands from both streams, and standard output may be a file.
+            for line in github.notices(judged):
+                click.echo(line, err=True)
+        if self.summary is not None:
+            _append(self.summary, judged)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The results of a check: rows and the exit code, and for every target asked for the command that searches it."""
+
+    rows: Sequence[Row]
+    code: int
+    commands: Mapping[str, str]
+
+    @property
+    def skipped(self) -> tuple[str, ...]:
+        """Targets that an interrupted check did not come to."""
+        return tuple(self.commands)[len(self.rows) :]
+
+    def judged(self) -> list[Judged]:
+        """The results with their traces and the places of their files in the repository."""
+        from kvproto.formats.judged import Judged
+
+        root = repository()
+        found = []
+        for row in self.rows:
+            traces = {name: codec.read(path) for name, path in row.traces.items()}
+            files = {**_sources(row.result.system), **{path: Path(path) for path in row.traces.values()}}
+            inside = {name: place for name, path in files.items() if (place := _within(root, path))}
+            found.append(Judged(row, traces, inside, self.commands[row.target]))
+        return found
+
+
+def again(target: str, sets: Mapping[str, str], scope: str | None) -> str:
+    """The command that searches a target again, for a shell."""
+    words = ["kvproto", "check", target]
+    for name, value in sets.items():
+        words += ["--set", f"{name}={value}"]
+    return printable(shlex.join([*words, *(["--scope", scope] if scope else [])]))
+
+
+def repository() -> Path:
+    """The folder that paths in results start from: what the CI system says, the git repository, or this folder."""
+    here = Path.cwd()
+    named = [Path(os.environ[name]).resolve() for name in WORKSPACES if os.environ.get(name)]
+    known = [folder for folder in named if here.is_relative_to(folder)]
+    known += [folder for folder in (here, *here.parents) if (folder / ".git").exists()]
+    return known[0] if known else here
+
+
+def _sources(system: System) -> dict[str, Path]:
+    """The files that the names of source files in messages stand for.
+
+    A name is only the last part of a path for files that do not ship with kvproto, so the text decides between two.
+    """
+    found: dict[str, Path] = {}
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if not isinstance(file, str) or not file.endswith(".py"):
+            continue
+        path = Path(file)
+        name = shown_name(path)
+        if name not in found and name in system.sources and _text(path) == system.sources[name]:
+            found[name] = path
+    return found
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _within(root: Path, path: Path) -> str:
+    """The path as seen from the root; "" if it does not lie there."""
+    full = path.resolve()
+    return full.relative_to(root).as_posix() if full.is_relative_to(root) else ""
+
+
+def _append(file: str, results: Sequence[Judged]) -> None:
+    """Add to the summary of the step what still fits."""
+    from kvproto.formats.github import SUMMARY_BYTES, summary
+
+    path = Path(file)
+    try:
+        room = SUMMARY_BYTES - (path.stat().st_size if path.exists() else 0)
+        with path.open("a", encoding="utf-8") as out:
+            out.write(summary(results, room=room))
+    except (OSError, ValueError) as problem:
+        raise unwritable(file, problem) from None

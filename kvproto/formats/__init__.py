@@ -1,0 +1,1 @@
+"""Results and traces in the formats of other tools."""
