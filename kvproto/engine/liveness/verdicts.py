@@ -64,11 +64,12 @@ def check(
     asked = [claim for claim in claims if claim.kind in LIVENESS]
     if not asked:
         return []
-    run = _Check(system, lowered, explorer, budget or Budget(), kernels or _kernels())
+    run = _Check(system, lowered, explorer, budget or Budget(), kernels or best_kernels())
     return run.findings(asked)
 
 
-def _kernels() -> Kernels:
+def best_kernels() -> Kernels:
+    """The loops in C where the library loads, else those in Python."""
     engine = load_engine()
     if isinstance(engine, Unavailable) or not hasattr(engine.library, "kv_graph_take"):
         return PythonKernels()
