@@ -2,55 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from kvproto.explain import Page
-from kvproto.replay.result import PageTexts, ReplayResult
+from kvproto.replay.result import ClientView, PageTexts, ReplayResult
 from kvproto.report.report import Pool, Replayed, Seen
-from kvproto.trace.printable import printable, shown
+from kvproto.trace.printable import cut, printable
 
 IMPLEMENTATION = "reference implementation"
 
+LONGEST = 80
+"""Characters of an answer that are shown."""
 
-def beside(result: ReplayResult, found: Sequence[Pool]) -> Replayed:
-    """The pages of a replay in every state that it reached.
+
+def beside(result: ReplayResult, found: Sequence[Pool], places: Mapping[str, Page]) -> Replayed:
+    """The pages of a replay in every state that it reached; `places` are the pages that variables belong to.
 
     `Seen.agrees` is false for the page at which the divergence lies; all else was compared and found equal.
     """
     divergence = result.divergence
-    odd = divergence.path if divergence is not None else ""
-    states = tuple(
-        tuple(
-            _seen(page, text, divergence is None or number != divergence.step, odd)
-            for page, text in _texts(texts, found)
-        )
-        for number, texts in enumerate(result.pages)
-    )
-    answers = [
-        f"{printable(name)}: {view.outcome}" + (f", HTTP {view.status}, {shown(view.text)!s}" if view.status else "")
-        for name, view in result.answers.items()
-    ]
+    odd = places.get(divergence.path) if divergence is not None else None
+    states = []
+    for at, texts in enumerate(result.pages):
+        parted = divergence is not None and at == divergence.step
+        states.append(tuple(Seen(p, printable(text), not (parted and p == odd)) for p, text in _texts(texts, found)))
     return Replayed(
         IMPLEMENTATION,
         result.performed,
         None if divergence is None else divergence.step,
         "" if divergence is None else str(divergence),
-        states,
-        tuple(answers),
+        tuple(states),
+        tuple(_answer(name, view) for name, view in result.answers.items()),
     )
+
+
+def _answer(name: str, view: ClientView) -> str:
+    """`A: answered, HTTP 200, text`."""
+    text = f"{printable(name)}: {view.outcome}"
+    return f"{text}, HTTP {view.status}, {cut(printable(view.text), LONGEST)}" if view.status is not None else text
 
 
 def _texts(texts: PageTexts, found: Sequence[Pool]) -> list[tuple[Page, str]]:
     """Every page with the text in it: prefill's pool is the model's first one, decode's the others, rank by rank."""
-    sides = [("prefill", texts.prefill), ("decode", texts.decode)]
-    pages = []
-    for name, held in sides:
-        mine = [pool for pool in found if pool.name.partition("[")[0] == name]
-        labels = [Page(pool.name, label) for pool in mine for label in pool.pages]
-        pages += list(zip(labels, held, strict=False))
+    pages: list[tuple[Page, str]] = []
+    for side, held in (("prefill", texts.prefill), ("decode", texts.decode)):
+        labels = [Page(pool.name, p) for pool in found if pool.name.partition("[")[0] == side for p in pool.pages]
+        # Pages beyond the pool that the run was given are in the model's sort and not in the implementation.
+        pages += zip(labels, held, strict=False)
     return pages
-
-
-def _seen(page: Page, text: str, agreed: bool, odd: str) -> Seen:
-    here = odd.partition("_")[0] == page.pool[:1] and odd.endswith(f"[{page.label}]")
-    return Seen(page, printable(text), agreed or not here)

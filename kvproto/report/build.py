@@ -66,7 +66,7 @@ def report(
         shape=_shape(trace, facts.slice),
         excerpts=excerpts,
         cites=cited,
-        replayed=_beside(replayed, found) if replayed is not None else None,
+        replayed=_beside(trace, replayed, found) if replayed is not None else None,
     )
 
 
@@ -77,10 +77,10 @@ def _sources(trace: Trace) -> tuple[dict[str, Excerpt], dict[str, tuple[Link, ..
     return ({}, {}) if model is None else (excerpts(trace, model), cites(trace, model))
 
 
-def _beside(result: ReplayResult, found: Sequence[Pool]) -> Replayed:
+def _beside(trace: Trace, result: ReplayResult, found: Sequence[Pool]) -> Replayed:
     from kvproto.report.beside import beside
 
-    return beside(result, found)
+    return beside(result, found, _places(trace))
 
 
 def header(trace: Trace) -> tuple[tuple[str, str], ...]:

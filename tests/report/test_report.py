@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from trace_strategies import containing, traces, transfers
 
 from kvproto.explain.events import name_of
+from kvproto.replay import Divergence, replay
 from kvproto.report import Change, Span, report
 from kvproto.report.as_json import as_json
 from kvproto.report.changes import changes
@@ -162,3 +163,20 @@ def test_equal_and_counting_changes_of_neighbours_are_one() -> None:
         Change("a[3]", "none", "A"),
         Change("t[0-1].x", "1", "2, 3"),
     ]
+
+
+def test_a_replay_stands_beside_the_model_with_the_page_that_differs() -> None:
+    trace = recorded("sglang-0.5.23-writes_spare_other_requests")
+    result = replay(trace)
+    same = report(trace, replayed=result).replayed
+    assert same is not None
+    assert same.diverged is None
+    assert len(same.pages) == len(trace.steps) + 1
+    assert all(seen.agrees for state in same.pages for seen in state)
+    landed = trace.steps[-1]
+    assert dict((s.page.label, s.text) for s in same.pages[-1] if s.page.pool == "decode")["0"] == "[A:lynx page 0] "
+    wrong = Divergence(len(trace.steps), landed.action, "d_content[0][0][0]", "A", "B")
+    other = report(trace, replayed=replace(result, divergence=wrong)).replayed
+    assert other is not None
+    assert [(s.page.pool, s.page.label) for s in other.pages[-1] if not s.agrees] == [("decode", "0")]
+    assert all(seen.agrees for state in other.pages[:-1] for seen in state)
