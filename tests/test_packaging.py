@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 import venv
 import zipfile
@@ -24,6 +25,24 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return next(folder.glob("*.whl"))
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """Names of the files in the source distribution, without its folder."""
+    folder = tmp_path_factory.mktemp("source")
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--directory", str(folder)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
+        return {name.partition("/")[2] for name in archive.getnames()}
+
+
+def tracked(*folders: str) -> set[str]:
+    """Files of the checkout that belong to it."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z", *folders]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return {name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()}
 
 
 def shipped() -> dict[str, str]:
@@ -55,8 +74,28 @@ def test_every_file_of_the_shipped_folders_is_in_the_wheel(wheel: Path) -> None:
     assert expected == {name.removeprefix("kvproto/shipped/") for name in names} & expected
     assert "kvproto/shipped/benchmarks/kv_transfer.pml" in names
     assert "kvproto/engine/engine.c" in names
-    # Nothing at the top level but the package itself.
+    # Nothing at the top level but the package itself; of the front end what was built, and not what it was built from.
     assert {"kvproto"} == {name.split("/")[0] for name in names if ".dist-info" not in name}
+
+
+@pytest.mark.slow
+def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
+    """Style, script and template of the page as well as the code."""
+    names = set(zipfile.ZipFile(wheel).namelist())
+    files = tracked("kvproto")
+
+    assert set() == files - names
+    assert {".py", ".js", ".css", ".j2", ".c", ".h"} <= {Path(name).suffix for name in files}
+
+
+def test_the_source_distribution_builds_the_front_end(source: set[str]) -> None:
+    """All that it is built from, and nothing that npm brings."""
+    files = tracked("viewer")
+
+    assert {"viewer/package.json", "viewer/package-lock.json"} <= files
+    assert set() == files - source
+    assert set() == tracked("kvproto", "models", "traces") - source
+    assert [] == [name for name in source if "node_modules" in name]
 
 
 @pytest.mark.slow
@@ -68,6 +107,8 @@ def test_the_installed_wheel_works_from_an_empty_directory(wheel: Path, tmp_path
     empty = tmp_path / "empty"
     empty.mkdir()
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    # Without Node, and without the extras.
+    environment["PATH"] = str(home / "bin")
 
     def kvproto(*args: str) -> subprocess.CompletedProcess[str]:
         command = [str(home / "bin" / "kvproto"), *args]
@@ -80,6 +121,9 @@ def test_the_installed_wheel_works_from_an_empty_directory(wheel: Path, tmp_path
     assert "sglang@0.5.23            VIOLATED" in table.stdout
     trace = ".kvproto/traces/sglang-incident-reads_no_foreign_data.trace.json"
     assert kvproto("show", trace).returncode == 0
+    viewed = kvproto("view", trace, "-o", "page.html")
+    assert (0, "") == (viewed.returncode, viewed.stderr)
+    assert 'id="report-1"' in (empty / "page.html").read_text(encoding="utf-8")
     replayed = kvproto("replay", trace)
     assert replayed.returncode == 0
     assert "A's canary" in replayed.stdout
