@@ -180,6 +180,20 @@ _USAGE: dict[str, Entry] = {
         "without another one. The message names them. None is ignored silently, because the result would\n"
         "not be what was asked for.",
     ),
+    "KV027": Entry(
+        "the model of a trace is not known",
+        "What would have been under another switch, or with another value, is found out by taking the\n"
+        "trace's steps in its model. A trace names its model, and kvproto knows those it ships. For a\n"
+        "model of your own say where it is: kvproto explain TRACE --model model.py. To look at a trace\n"
+        "no model is needed: kvproto show TRACE, kvproto view TRACE.",
+    ),
+    "KV028": Entry(
+        "the trace is not of this model",
+        "The model has changed since the trace was recorded, or the trace was edited: the digest in the\n"
+        "file is not that of the model under the same parameters, or the steps cannot be taken in it, or\n"
+        "they break no claim there. What would have been in another model says nothing about the trace.\n"
+        "Record the trace again with kvproto check, with the preset, scope and switches that it names.",
+    ),
     "KV031": Entry(
         "model cannot be exported",
         "`kvproto export` writes a model for another tool, and that tool's language has no form for\n"

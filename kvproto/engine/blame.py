@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kvproto.engine.evaluate import Args, Machine, NotEnabled, Run, State
-from kvproto.ir.nodes import Action, Cond, Expr, Let, Logic, Quant, Require, Stmt, Unary
+from kvproto.ir.nodes import Action, Checked, Cond, Expr, Let, Logic, Quant, Require, Stmt, Unary
 from kvproto.ir.types import Path, Value
 
 
@@ -67,14 +67,57 @@ class _Refusal(Run):
 
 def blame_refusal(machine: Machine, action: Action, args: Args, state: State) -> list[Path] | None:
     """Variables that decide that an action instance cannot happen in `state`; None if it can."""
+    found = refusal(machine, action, args, state)
+    return None if found is None else blame(machine, found.guard, found.state, found.env)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The guard that an action instance did not pass, and the state and locals that it met."""
+
+    guard: Expr
+    state: State
+    env: Mapping[str, Value]
+
+
+def refusal(machine: Machine, action: Action, args: Args, state: State) -> Refusal | None:
+    """Which guard refuses an action instance in `state`; None if it can happen.  Raises Fault."""
     names = dict(zip((p.name for p in action.params), args, strict=True))
     run = _Refusal(machine, state, dict(names))
     try:
         run.block(action.body)
     except NotEnabled:
         assert run.guard is not None
-        return blame(machine, run.guard, tuple(run.state), run.env)
+        return Refusal(run.guard, tuple(run.state), run.env)
     return None
+
+
+def conjunct(machine: Machine, refused: Refusal) -> tuple[Expr, bool]:
+    """The first part of the guard that had to be true (False: had to be false) and was not.
+
+    Only what has to hold together is taken apart; what `all` says of each element stays one part.
+    """
+    env = dict(refused.env)
+
+    def value(part: Expr) -> bool:
+        return bool(Run(machine, refused.state, dict(env)).value(part))
+
+    part, wanted = refused.guard, True
+    while True:
+        match part:
+            case Unary(op="not", arg=arg):
+                part, wanted = arg, not wanted
+            case Logic(op=op, args=args) if (op == "and") == wanted:
+                part = next(arg for arg in args if value(arg) != wanted)
+            case Let(name=name, value=inner, body=body):
+                env[name] = Run(machine, refused.state, dict(env)).value(inner)
+                part = body
+            case Cond(test=test, then=then, orelse=orelse):
+                part = then if value(test) else orelse
+            case Checked(body=body):
+                part = body
+            case _:
+                return part, wanted
 
 
 Take = Callable[[Expr, dict[str, Value], bool], None]

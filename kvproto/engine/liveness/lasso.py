@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -43,8 +43,8 @@ def confirm(system: System, claim: Claim, lasso: Lasso) -> None:
     states = list(_executed(system, lasso))
     if states[-1] != states[lasso.loop]:
         raise NotConfirmed("the cycle of the lasso does not return to where it began")
-    _check_fair(system, states[lasso.loop :])
-    if not _breaks(system, claim, lasso, states):
+    check_fair(system, states[lasso.loop :])
+    if not breaks(system, claim, lasso, states):
         raise NotConfirmed(f"{claim.name} is true of the lasso")
 
 
@@ -142,18 +142,24 @@ def _is_initial(machine: Machine, state: State) -> bool:
     return not machine.system.inits and state == machine.zero()
 
 
-def _check_fair(system: System, cycle: list[State]) -> None:
-    """Check every group on the cycle: its states, the first of them repeated at the end (a single one: it stops)."""
+def check_fair(system: System, cycle: list[State], done: Collection[Instance] = ()) -> None:
+    """Check every group on the cycle: its states, the first of them repeated at the end (a single one: it stops).
+
+    `done` are instances that count as steps of the cycle, whatever they lead to.  Raises NotConfirmed.
+    """
     model = _Steps(system)
     for group in groups(system, model.instances):
         if any(model.taken(group, *pair) for pair in pairwise(cycle)):
+            continue
+        if any(model.instances[number] in done for number in group.members):
             continue
         enabled = [model.enabled(group, state) for state in cycle]
         if any(enabled) if group.strong else all(enabled):
             raise NotConfirmed(f"the lasso is not fair: {group.name} can happen and never does")
 
 
-def _breaks(system: System, claim: Claim, lasso: Lasso, states: list[State]) -> bool:
+def breaks(system: System, claim: Claim, lasso: Lasso, states: Sequence[State]) -> bool:
+    """Whether a run breaks the claim, by definition: its states, from that of `lasso.loop` on again and again."""
     assert claim.cond is not None
     machine = Machine(system)
     goal = [machine.holds(fixed(claim, claim.cond, lasso.args), state) for state in states]

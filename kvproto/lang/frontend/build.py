@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kvproto.diagnostics import KvError, Loc
-from kvproto.ir.nodes import Action, Claim, Init, MachineInfo, Param, Stmt, System
+from kvproto.ir.nodes import Action, Claim, Fairness, Init, MachineInfo, Param, Stmt, System
 from kvproto.lang.bind import Chosen
 from kvproto.lang.binding import use
 from kvproto.lang.frontend.claims import Claims, fairness
@@ -27,10 +27,12 @@ def build(model: Model, chosen: Chosen) -> System:
     Raises KvError (KV1nn) at the first place that is outside the language.
     """
     with use(chosen.binding):
-        return _Builder(model, chosen).system()
+        return Builder(model, chosen).system()
 
 
-class _Builder(Claims):
+class Builder(Claims):
+    """Translates the functions of a model one by one, under the binding in force."""
+
     def __init__(self, model: Model, chosen: Chosen) -> None:
         super().__init__(record_type(model.state))
         self.model = model
@@ -39,7 +41,8 @@ class _Builder(Claims):
         self._owner = ""
 
     def system(self) -> System:
-        actions = tuple(self._action(fn, mark) for fn, mark in self.model.marked(ActionMark))
+        """The whole model."""
+        actions = tuple(self.action(fn, mark) for fn, mark in self.wanted())
         if not actions:
             raise KvError(
                 "KV149",
@@ -47,7 +50,7 @@ class _Builder(Claims):
                 reason="nothing would ever happen, and every claim would hold of the initial state alone",
                 cure="decorate functions with @action(machine) and list their modules in Model(parts=[...])",
             )
-        inits = tuple(self._init(fn) for fn, _ in self.model.marked(InitMark))
+        inits = tuple(self.init(fn) for fn, _ in self.model.marked(InitMark))
         claims = [self.claim(fn, mark) for fn, mark in self.model.marked(ClaimMark)]
         claims += list(self.asserts.values())
         if self.model.terminal is not None or self.model.deadlock:
@@ -68,10 +71,18 @@ class _Builder(Claims):
             claims=tuple(claims),
             pools=pools,
             flights=flights,
-            fairness=fairness(self.model, actions),
+            fairness=self.fairness(actions),
             constraint=None if self.model.constraint is None else self.condition(self.model.constraint)[0],
             sources=self.sources,
         )
+
+    def wanted(self) -> list[tuple[Callable[..., Any], ActionMark]]:
+        """The actions to translate: all of them."""
+        return self.model.marked(ActionMark)
+
+    def fairness(self, actions: Sequence[Action]) -> tuple[Fairness, ...]:
+        """Which steps are not put off forever."""
+        return fairness(self.model, actions)
 
     def _parameters(self) -> dict[str, bool | int | str]:
         binding = self.chosen.binding
@@ -103,11 +114,13 @@ class _Builder(Claims):
         body = tuple(tr.body(definition.body))
         return params, body, inspect.getdoc(fn) or "", source.loc(definition)
 
-    def _action(self, fn: Callable[..., Any], mark: ActionMark) -> Action:
+    def action(self, fn: Callable[..., Any], mark: ActionMark) -> Action:
+        """A decorated action."""
         params, body, doc, loc = self._stateful(fn, MAX_INDEX)
         return Action(fn.__name__, mark.machine.name, params, body, doc, mark.cites, loc)
 
-    def _init(self, fn: Callable[..., Any]) -> Init:
+    def init(self, fn: Callable[..., Any]) -> Init:
+        """A decorated init function."""
         params, body, _, loc = self._stateful(fn, MAX_STARTS)
         return Init(fn.__name__, params, body, loc)
 

@@ -1,0 +1,119 @@
+"""The model that a trace comes from, found again, and the trace as a run of it."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+from kvproto.diagnostics import KvError, did_you_mean
+from kvproto.engine.evaluate import Args, State
+from kvproto.ir.digest import digest
+from kvproto.ir.nodes import LIVENESS, System
+from kvproto.lang.bind import Chosen, choose
+from kvproto.lang.frontend.variants import Variants
+from kvproto.lang.load import building_blocks, find, shipped_models
+from kvproto.lang.model import Model
+from kvproto.trace.printable import printable
+from kvproto.trace.trace import Trace
+from kvproto.whatif.runs import NoSuchRunError, state_of, steps_of
+from kvproto.whatif.schedule import Calls, Course
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A trace with its model: `variants` makes systems under other switches, `states` are those of the trace.
+
+    `args` is the choice of the parameters of a claim about runs that the run breaks.
+    """
+
+    trace: Trace
+    model: Model
+    variants: Variants
+    chosen: Chosen
+    system: System
+    calls: Calls
+    states: tuple[State, ...]
+    args: Args
+    course: Course
+
+    @property
+    def finite(self) -> bool:
+        """Whether the claim is about states and steps, so that other actions do not matter."""
+        return self.system.claim(self.trace.property).kind in ("invariant", "assert")
+
+
+def subject(trace: Trace, target: str | None = None) -> Subject:
+    """The trace on its model: the shipped one of that name, or the one that `target` names.
+
+    Raises KV027 if the model is unknown, KV028 if it is not the one that the trace tells of, and what `find` raises.
+    """
+    if target is None and trace.model not in (known := [*shipped_models(), *building_blocks()]):
+        raise KvError(
+            "KV027",
+            f"the trace is of model {_quoted(trace.model)}, which is not shipped{did_you_mean(trace.model, known)}",
+            reason="what would have been can be said with the model at hand only",
+            cure="name the model's file:  --model FILE.py",
+        )
+    model = find(target or trace.model).model
+    variants = Variants(model)
+    chosen = _chosen(model, trace)
+    system = variants.system(chosen)
+    if digest(system) != trace.digest:
+        raise _changed(
+            trace,
+            f"its digest is {printable(trace.digest)}, that of {model.name} under the same parameters is"
+            f" {digest(system)}",
+        )
+    try:
+        init, steps = state_of(system, trace), steps_of(system, trace)
+    except NoSuchRunError as problem:
+        raise _changed(trace, str(problem)) from None
+    calls = tuple((action.name, args) for action, args in steps)
+    return _as_run(trace, model, variants, chosen, system, calls, init)
+
+
+def _as_run(
+    trace: Trace,
+    model: Model,
+    variants: Variants,
+    chosen: Chosen,
+    system: System,
+    calls: Calls,
+    init: State,
+) -> Subject:
+    """The subject, if its schedule is possible and breaks the claim."""
+    course = Course(system, trace.property, calls, trace.loop)
+    args = course.arguments([init]) if course.claim.kind in LIVENESS else ()
+    outcome = course.take([init])
+    if args is None or outcome.end != "violated":
+        where = f"step {outcome.step} is refused" if outcome.end == "refused" else "the claim is not violated"
+        raise _changed(trace, f"{where} in {model.name}")
+    states = outcome.states[: len(calls) + 1]
+    return Subject(trace, model, variants, chosen, system, calls, states, args, course)
+
+
+def _chosen(model: Model, trace: Trace) -> Chosen:
+    """The binding of the trace."""
+    presets = [preset.name for preset in model.presets]
+    scopes = [scope.name for scope in model.scopes]
+    if trace.preset not in ("", *presets) or trace.scope not in ("", *scopes):
+        raise _changed(trace, f"{model.name} has no such preset or scope")
+    try:
+        return choose(model, preset=trace.preset or None, scope=trace.scope or None, sets=trace.parameters)
+    except KvError as problem:
+        raise _changed(trace, problem.diagnostic.message) from None
+
+
+def _changed(trace: Trace, why: str) -> KvError:
+    at = f"@{trace.preset}" if trace.preset else ""
+    return KvError(
+        "KV028",
+        f"the trace is not of the model {printable(trace.model)} as it is now: {why}",
+        reason="what would have been in another model says nothing about this trace",
+        cure=f"record it again with  kvproto check {_quoted(trace.model + at)} --property {_quoted(trace.property)}"
+        "  and its --scope and --set",
+    )
+
+
+def _quoted(word: str) -> str:
+    return printable(shlex.quote(word))
