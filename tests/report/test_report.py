@@ -174,7 +174,7 @@ def test_a_replay_stands_beside_the_model_with_the_page_that_differs() -> None:
     assert len(same.pages) == len(trace.steps) + 1
     assert all(seen.agrees for state in same.pages for seen in state)
     landed = trace.steps[-1]
-    assert dict((s.page.label, s.text) for s in same.pages[-1] if s.page.pool == "decode")["0"] == "[A:lynx page 0] "
+    assert {s.page.label: s.text for s in same.pages[-1] if s.page.pool == "decode"}["0"] == "[A:lynx page 0] "
     wrong = Divergence(len(trace.steps), landed.action, "d_content[0][0][0]", "A", "B")
     other = report(trace, replayed=replace(result, divergence=wrong)).replayed
     assert other is not None
