@@ -1,0 +1,114 @@
+"""What a page looks like wherever it is shown: sizes of windows, paper, hostile names, many traces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from browser_chromium import Visit, opened
+from browser_traces import INCIDENT, MARKUP, RECORDED, hostile, recorded
+from browser_walk import Expected, walk
+
+from kvproto.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = pytest.mark.browser
+
+Pages = Callable[[Sequence[Trace]], Path]
+
+PAPER = {"width": 700, "height": 1000}
+"""An A4 page less its margins, in CSS pixels."""
+
+CUT = """() => [...document.querySelectorAll("body, body *")].filter(element => {
+    if (!element.checkVisibility()) return false;
+    const style = getComputedStyle(element);
+    if (element instanceof SVGElement || element.matches("code, summary, .hidden")) return false;
+    return style.overflowX !== "visible" && element.scrollWidth > element.clientWidth + 1
+        || style.overflowY !== "visible" && element.scrollHeight > element.clientHeight + 1;
+}).map(element => `${element.tagName}.${element.className}: ${element.scrollWidth} of ${element.clientWidth}`)"""
+"""Elements of which a part can only be seen by scrolling inside of them."""
+
+WIDER = """() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]"""
+
+
+def fits(visit: Visit) -> bool:
+    """Nothing sticks out of the window at its side."""
+    needed, there = visit.ask(WIDER)
+    return bool(needed <= there)
+
+
+def test_the_page_of_the_incident_is_small(page_of: Pages) -> None:
+    assert page_of([recorded(INCIDENT)]).stat().st_size < 150_000
+
+
+@pytest.mark.parametrize("width", [360, 600, 900, 1400, 2200])
+def test_windows(chromium: Browser, page_of: Pages, width: int) -> None:
+    """The page itself never scrolls sideways."""
+    for name in (INCIDENT, "sglang-0.5.22-fan-out-ranks_agree", "outline-0.5.19-reads_own_writes"):
+        with opened(chromium, page_of([recorded(name)]), viewport={"width": width, "height": 800}) as visit:
+            assert fits(visit), name
+            visit.press("d", "c", "Home")
+            assert fits(visit), name
+
+
+@pytest.mark.parametrize("script", [True, False], ids=["script", "static"])
+@pytest.mark.parametrize("name", [INCIDENT, "sglang-0.5.23-pages-timeouts=off-worker_crash=on-answered"])
+def test_paper(chromium: Browser, page_of: Pages, tmp_path: Path, name: str, script: bool) -> None:
+    """All of the page is printed, also what scrolls on a screen."""
+    page = page_of([recorded(name)])
+    with opened(chromium, page, java_script_enabled=script, viewport=PAPER) as visit:
+        visit.page.emulate_media(media="print")
+
+        assert fits(visit)
+        assert [] == visit.ask(CUT)
+        paper = visit.page.pdf(format="A4")
+        assert paper.startswith(b"%PDF")
+
+
+def test_markup_is_text(chromium: Browser, page_of: Pages) -> None:
+    """Of a request, an action, a claim, a path, a preset; wherever it is shown."""
+    trace = hostile()
+    page = page_of([trace])
+    for settings in ({}, {"java_script_enabled": False}):
+        with opened(chromium, page, **settings) as visit:
+            assert MARKUP in visit.page.locator(".verdict").inner_text()
+            assert MARKUP in visit.page.locator(".steps").inner_text()
+            assert 0 == visit.page.locator("img").count()
+    with opened(chromium, page) as visit:
+        visit.press("d")
+        assert [] == walk(visit, Expected(trace))
+        assert 0 == visit.page.locator("img").count()
+
+
+def test_all_recorded_traces_in_one_page(chromium: Browser, page_of: Pages) -> None:
+    """One is shown at a time; the list and the keys [ and ] lead to all of them; without a script all are there."""
+    traces = [recorded(name) for name in RECORDED]
+    page = page_of(traces)
+    with opened(chromium, page) as visit:
+        assert ["t1"] == shown(visit)
+        links = visit.page.locator("nav#traces a[data-trace]")
+        assert {f"{n}" for n in range(1, len(traces) + 1)} == {link.get_attribute("data-trace") for link in links.all()}
+        visit.press("d")
+        for number in (2, len(traces)):
+            visit.page.locator(f'nav#traces a[data-trace="{number}"]').click()
+            assert [f"t{number}"] == shown(visit)
+            assert [] == walk(visit, Expected(traces[number - 1], number))
+        met = set()
+        for _ in traces:
+            visit.press("]")
+            met |= set(shown(visit))
+        assert {f"t{n}" for n in range(1, len(traces) + 1)} == met
+    with opened(chromium, page, java_script_enabled=False) as visit:
+        articles = visit.page.locator("article.trace")
+        assert len(traces) == articles.count()
+        assert all(article.is_visible() for article in articles.all())
+
+
+def shown(visit: Visit) -> list[str]:
+    """Which traces are to be seen."""
+    articles = visit.page.locator("article.trace").all()
+    return [str(article.get_attribute("id")) for article in articles if article.is_visible()]
