@@ -1,4 +1,4 @@
-"""Space-time lanes: one column a machine, one row a step, every write a band from its posting to its landing.
+"""Space-time lanes: one column a machine, one row a step, messages as arrows, every write a band to its landing.
 
 A sequence diagram draws a message at one instant, and the bug of this domain is a write that is posted early
 and lands late; hence the bands, at the right.  Plain ASCII, so that a log of any encoding can hold it.
@@ -6,59 +6,63 @@ and lands late; hence the bands, at the right.  Plain ASCII, so that a log of an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
 
-from kvproto.explain import Flight, PageRead, domain_edges
-from kvproto.explain.facts import Facts
-from kvproto.trace.printable import cells, cut, fold, pad, printable, shown
-from kvproto.trace.trace import Step, Trace
+from kvproto.explain import Flight
+from kvproto.report.report import Message, Report
+from kvproto.trace.printable import cells, cut, fold, pad, printable
+from kvproto.view.bands import TITLE, Bands
+from kvproto.view.choice import Choice, Gap, plan, words_of
 
 NARROWEST = 40
 """Smaller widths are taken as this one."""
 
-LEGEND = {
-    "|": "number: a write is posted, by position;  |: in flight",
-    "[": "0[1], 0p=1: position 0, to rank 1, to the slice p=1 of the page",
-    "v": "v: lands",
-    "!": "!: in flight toward a page that its request has lost",
-    "X": "X: lands LATE, in a page that is not its request's any more",
-    "W": "W: lands with the bytes of a source page that was given to another request",
-    "x": "x: dropped",
-}
-"""Marks of bands; those that occur are explained below the picture."""
+HINT = "column: a machine;  row: a step;  .: does nothing in this step"
+MAIL = "<--- X to 5 ---+: sends X, which step 5 takes"
 
-_TITLE = "in flight"
 _LANE = 10
-_MORE = 3
 
 
-@dataclass
-class _Bands:
-    """Which flights are drawn in which column.  A column is free again once its flight has landed."""
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the picture: `step` is the step that it belongs to, or the first of a gap; 0 belongs to none.
 
-    columns: dict[str, int] = field(default_factory=dict)
-    hidden: set[str] = field(default_factory=set)
-    width: int = 0
+    `kind` is `title`, `row` (the first of a step), `more`, `message`, `note`, `gap`, `rule` or `legend`.
+    """
+
+    text: str
+    step: int
+    kind: str
 
 
-def render_lanes(trace: Trace, *, width: int = 80) -> str:
+@dataclass(frozen=True, slots=True)
+class _Mail:
+    """Messages of one step to one machine in one line."""
+
+    text: str
+    sender: int
+    taker: int | None
+    taken: tuple[int, ...]
+
+
+def render_lanes(report: Report, *, width: int = 80, choice: Choice | None = None) -> str:
     """The picture, every line at most `width` cells (at least `NARROWEST`)."""
-    width = max(width, NARROWEST)
-    if not trace.steps:
+    if not report.rows:
         return "  (no steps: the initial state decides)\n"
-    flights = [f for f in domain_edges(trace).flights if f.target is not None]
-    digits = len(str(len(trace.steps)))
-    labels = _labels(flights)
-    cell = min(max([2, *(cells(text) + 1 for text in labels.values())]), width // 3)
-    bands = _assign(flights, most=max((width // 3) // cell, 1))
-    picture = _Picture(trace, flights, labels, bands, cell, digits, width)
-    rows = picture.header()
-    for number in range(1, len(trace.steps) + 1):
-        rows += picture.row(number)
-    if flights:
-        rows += ["", *legend([text for mark, text in LEGEND.items() if mark in picture.marks], width)]
-    return "\n".join(row.rstrip() for row in rows) + "\n"
+    lines = [line.text for line in lane_lines(report, width=width, choice=choice)]
+    return "\n".join(lines) + "\n"
+
+
+def lane_lines(report: Report, *, width: int = 80, choice: Choice | None = None) -> list[Line]:
+    """The lines of the picture, with what each of them is."""
+    picture = _Picture(report, choice or Choice(), max(width, NARROWEST))
+    lines = [Line(text, 0, "title") for text in picture.header()]
+    for part in picture.plan:
+        lines += picture.gap(part) if isinstance(part, Gap) else picture.row(part)
+    lines += [Line(text, 0, "legend") for text in picture.legend()]
+    return [Line(line.text.rstrip(), line.step, line.kind) for line in lines]
 
 
 def legend(entries: Sequence[str], width: int) -> list[str]:
@@ -74,219 +78,191 @@ def legend(entries: Sequence[str], width: int) -> list[str]:
     return [f"  {part}" for line in lines if line for part in fold(line, width - 2)]
 
 
-def _labels(flights: Sequence[Flight]) -> dict[str, str]:
-    """What each flight is called at its posting: its position, and where it goes to if there are several ranks.
-
-    To `decode[1]` that is `0[1]`, to the slice `p=1` of its pages `0p=1`.
-    """
-    ways = {(flight.target.pool, flight.slice) for flight in flights if flight.target is not None}
-    several = len(ways) > 1
-    names = {}
-    for flight in flights:
-        bracket = flight.target.pool.partition("[")[1:] if flight.target is not None and several else ()
-        part = flight.slice if several else ""
-        names[flight.name] = printable(flight.position + "".join(bracket) + part)
-    return names
-
-
-def _assign(flights: Sequence[Flight], most: int) -> _Bands:
-    """Give every flight the first column that is free while it flies."""
-    busy: list[int] = []
-    bands = _Bands()
-    for flight in flights:
-        end = flight.ended if flight.ended is not None else 1 << 62
-        slot = next((at for at, until in enumerate(busy) if until < flight.posted), len(busy))
-        if slot >= most:
-            bands.hidden.add(flight.name)
-            continue
-        if slot == len(busy):
-            busy.append(end)
-        busy[slot] = end
-        bands.columns[flight.name] = slot
-    bands.width = len(busy)
-    return bands
-
-
 class _Picture:
     """Column widths, fixed once, and the rows drawn with them."""
 
-    def __init__(
-        self,
-        trace: Trace,
-        flights: list[Flight],
-        labels: Mapping[str, str],
-        bands: _Bands,
-        cell: int,
-        digits: int,
-        width: int,
-    ) -> None:
-        self.trace = trace
-        self.facts = Facts(trace)
-        self.flights = flights
-        self.labels = labels
-        self.bands = bands
-        self.cell = cell
-        self.digits = digits
+    def __init__(self, report: Report, choice: Choice, width: int) -> None:
+        self.report = report
         self.width = width
-        self.lanes = list(dict.fromkeys([*trace.vocabulary.lanes, *(step.lane for step in trace.steps)]))
-        bare = bands.width * cell + (_MORE if bands.hidden else 0)
-        self.right = max(bare, len(_TITLE)) if bare else 0
-        self.title = _TITLE if bare else ""
-        self.marks = {"|"}
-        self.lost = _lost(trace, flights)
-        self.wrong = _wrong_reads(trace)
+        self.plan = plan(report, choice)
+        self.shown = [part for part in self.plan if not isinstance(part, Gap)]
+        self.digits = len(str(len(report.rows)))
+        self.bands = Bands(report, width)
+        self.lanes = list(report.lanes)
         self.columns = self._columns()
+        self.starts = [self.digits + 2 + start for start in accumulate(self.columns, initial=0)]
+        self.left = self.starts[-1] if self.columns else width - (self.bands.width + 2 if self.bands.width else 0)
+        self.sent, self.taken = self._mail()
+        self.mailed = False
 
     def _columns(self) -> list[int]:
         """Width of each lane; empty if there are so many that all share one column."""
-        room = self.width - self.digits - 2 - (self.right + 2 if self.right else 0)
-        wanted = [max([cells(printable(lane)), *(cells(act) for act in self._acts(lane))]) + 2 for lane in self.lanes]
+        room = self.width - self.digits - 2 - (self.bands.width + 2 if self.bands.width else 0)
+        acts: dict[str, int] = {}
+        for row in self.report.rows:
+            acts[row.lane] = max(acts.get(row.lane, 0), cells(printable(row.call)))
+        wanted = [max(cells(printable(lane)), acts.get(lane, 0)) + 2 for lane in self.lanes]
         while sum(wanted) > room and max(wanted) > _LANE:
             wanted[wanted.index(max(wanted))] -= 1
         return wanted if sum(wanted) <= room else []
 
-    def _acts(self, lane: str) -> list[str]:
-        return [short_call(step) for step in self.trace.steps if step.lane == lane]
+    def _mail(self) -> tuple[dict[int, list[_Mail]], dict[int, list[Message]]]:
+        """Messages by the step that sends them, joined where they go together, and by the one that takes them."""
+        sent: dict[int, dict[tuple[str, str], list[Message]]] = {}
+        taken: dict[int, list[Message]] = {}
+        for message in self.report.messages:
+            sent.setdefault(message.sent, {}).setdefault((message.taker, message.text), []).append(message)
+            if message.taken is not None:
+                taken.setdefault(message.taken, []).append(message)
+        place = {lane: at for at, lane in enumerate(self.lanes)}
+        joined = {}
+        for number, groups in sent.items():
+            joined[number] = [
+                _Mail(
+                    printable(text),
+                    place[same[0].sender],
+                    place.get(taker),
+                    tuple(dict.fromkeys(m.taken for m in same if m.taken is not None)),
+                )
+                for (taker, text), same in groups.items()
+            ]
+        return joined, taken
 
     def header(self) -> list[str]:
         """Names of the lanes."""
+        title = TITLE if self.bands.width else ""
         if not self.columns:
-            return [self._join("", ["lane: action"], self.title)]
+            return [self._join("", ["lane: action"], title)]
         names = [cut(printable(lane), size - 2) for lane, size in zip(self.lanes, self.columns, strict=True)]
-        return [self._join("", names, self.title)]
+        return [self._join("", names, title)]
 
-    def _left(self) -> int:
-        """Where the bands begin."""
-        lanes = sum(self.columns) or self.width - self.digits - 2 - self.right - 2
-        return self.digits + 2 + lanes
+    def legend(self) -> list[str]:
+        """What the marks mean."""
+        entries = [HINT, *([MAIL] if self.mailed else []), *self.bands.legend()]
+        return ["", *legend(entries if self.columns else entries[1:], self.width)]
 
     def _join(self, number: str, texts: list[str], right: str) -> str:
-        sizes = self.columns or [self._left() - self.digits - 2]
+        sizes = self.columns or [self.left - self.digits - 2]
         body = "".join(pad(text, size) for text, size in zip(texts, sizes, strict=True))
         return f"{number.rjust(self.digits)}  {body}{right}"
 
-    def row(self, number: int) -> list[str]:
+    def row(self, number: int) -> list[Line]:
         """One step; a long action goes on in a second line, through which the bands pass."""
-        step = self.trace.steps[number - 1]
-        odd = [f for f in self.flights if f.landed == number and _landing(f) != "v"]
+        row = self.report.row(number)
+        call = printable(row.call)
         if self.columns:
-            at = self.lanes.index(step.lane)
-            parts = _wrap_call(short_call(step), self.columns[at] - 2)
+            at = self.lanes.index(row.lane)
+            parts = wrap_call(call, self.columns[at] - 2)
         else:
             at = 0
-            size = self._left() - self.digits - 4
-            parts = fold(f"{printable(step.lane)}: {short_call(step)}", size)
+            parts = fold(f"{printable(row.lane)}: {call}", self.left - self.digits - 4)
         lines = []
         for index, part in enumerate(parts):
             texts = ["." if index == 0 else ""] * max(len(self.columns), 1)
             texts[at] = part
             head = str(number) if index == 0 else ""
-            lines.append(self._join(head, texts, self._band_row(number, first=index == 0)))
-        lines += [self._note(flight) for flight in odd]
-        return lines + self._reading(number, at)
+            text = self._join(head, texts, self.bands.row(number, number, head=index == 0))
+            lines.append(Line(text, number, "row" if index == 0 else "more"))
+        lines += [Line(text, number, "message") for text in self._arrivals(number, at)]
+        lines += [Line(text, number, "note") for text in self._notes(number, at)]
+        lines += [Line(text, number, "message") for text in self._departures(number)]
+        return lines + [Line(text, number, "rule") for text in self._rules(number)]
 
-    def _band_row(self, number: int, *, first: bool) -> str:
-        marks = [""] * self.bands.width
-        hidden = 0
-        for flight in self.flights:
-            mark = self._mark(flight, number, first=first)
-            if mark and flight.name in self.bands.hidden:
-                hidden += 1
-            elif mark:
-                self.marks.add(mark)
-                marks[self.bands.columns[flight.name]] = mark
-        row = "".join(pad(mark, self.cell) for mark in marks)
-        return row + (f"+{hidden}" if hidden and hidden < 10 else "+" if hidden else "")
+    def gap(self, gap: Gap) -> list[Line]:
+        """What is not shown, in one line."""
+        text = f"... {words_of(self.report, gap)}"
+        if cells(text) > self.left - self.digits - 4:
+            text = f"... {words_of(self.report, gap, lanes=False)}"
+        lines = [Line(self._under(self.digits + 2, text, gap.first, gap.last, head=True), gap.first, "gap")]
+        for number in range(gap.first, gap.last + 1):
+            lines += [Line(text, gap.first, "rule") for text in self._rules(number)]
+        return lines
 
-    def _mark(self, flight: Flight, number: int, *, first: bool) -> str:
-        """What a flight looks like in the row of a step; `first` is the row's first line."""
-        last = flight.ended if flight.ended is not None else len(self.trace.steps)
-        if not flight.posted <= number <= last:
-            return ""
-        if number == flight.ended:
-            return _landing(flight) if first else ""
-        if number == flight.posted and first:
-            name = self.labels[flight.name]
-            self.marks |= set("[") if name != printable(flight.position) else set()
-            return cut(name, self.cell - 1)
-        return "!" if (flight.name, number) in self.lost else "|"
+    def _under(self, start: int, text: str, first: int, last: int, *, head: bool = False) -> str:
+        """A line of text from some column on, moved to the left or cut to what is left of the bands."""
+        room = self.left - (2 if self.bands.width else 0)
+        start = max(min(start, room - cells(text)), self.digits + 2)
+        return pad(" " * start + cut(text, room - start), self.left) + self.bands.row(first, last, head=head)
 
-    def _reading(self, number: int, at: int) -> list[str]:
-        """The lines below a step that read what the reader had not written."""
-        wrong = self.wrong.get(number, [])
-        if not wrong:
-            return []
-        parts = []
-        for content in dict.fromkeys(read.content for read in wrong):
-            pages = [read.page for read in wrong if read.content == content]
-            what = "nothing" if content is None else f"{printable(content)}'s content"
-            parts.append(f"{what} in {printable(self.facts.pages(pages))}")
-        text = f"WRONG READ: {', '.join(parts)}"
-        lead = self.digits + 2 + sum(self.columns[:at])
-        indent = max(min(lead, self.width - cells(text)), self.digits + 2)
-        return [" " * indent + line for line in fold(text, self.width - indent)]
+    def _arrivals(self, number: int, at: int) -> Iterator[str]:
+        """What a step took that was sent before the step above it; else the arrow is right above."""
+        place = self.shown.index(number) if number in self.shown else 0
+        before = self.shown[place - 1] if place else 0
+        for message in self.taken.get(number, []):
+            if message.sent != before or not self.columns:
+                start = self.starts[at] if self.columns else self.digits + 3
+                yield self._under(start, f"{printable(message.text)} from {message.sent}", number, number)
 
-    def _hand(self, flight: Flight) -> str:
-        """Points at the landing from below, if it is drawn."""
-        return " ^" if flight.name in self.bands.columns else ""
+    def _departures(self, number: int) -> Iterator[str]:
+        """An arrow for each machine that a step sends something to."""
+        for mail in self.sent.get(number, []):
+            self.mailed = self.mailed or bool(mail.taken and self.columns)
+            start = self.starts[mail.sender] if self.columns else self.digits + 3
+            if mail.taker is None:
+                yield self._untaken(start, f"{mail.text}, not taken by the end", number)
+                continue
+            label = f"{mail.text} to {', '.join(map(str, mail.taken))}"
+            if not self.columns:
+                yield self._under(start, f"+-> {printable(self.lanes[mail.taker])}: {label}", number, number)
+            else:
+                yield self._under(*self._arrow(start, self.starts[mail.taker], label), number, number)
 
-    def _note(self, flight: Flight) -> str:
-        """The line below a landing that is late, or that brought another request's bytes."""
-        late = flight.late and flight.target is not None
-        where, owner = (flight.target, flight.owner) if late else (flight.source, flight.source_owner)
-        page = f"{'page' if late else 'its source page'} {printable(where.label) if where else '?'}"
-        now = f"{printable(owner)}'s" if owner is not None else "free"
-        start = f"{'LATE' if late else 'WRONG BYTES'}: posted at {flight.posted} by {printable(flight.request)}"
-        text = f"{start}, {page} is {now} now{self._hand(flight)}"
-        lead = self._left() + self.bands.columns.get(flight.name, 0) * self.cell + 1
-        indent = max(lead - cells(text), self.digits + 2)
+    def _untaken(self, start: int, label: str, number: int) -> str:
+        """A message that goes nowhere: at the right of its sender's column, or at the left if there is no room."""
+        fits = start + cells(label) + 3 <= self.left - (2 if self.bands.width else 0)
+        if fits or not self.columns:
+            return self._under(start, f"+- {label}", number, number)
+        return self._under(start - cells(label) - 2, f"{label} -+", number, number)
+
+    def _arrow(self, start: int, end: int, label: str) -> tuple[int, str]:
+        """Where an arrow begins and what it looks like: `<--- METADATA to 5 ---+`, the label beside it if need be."""
+        size = abs(end - start)
+        inside = f" {label} " if cells(label) + 8 <= size else ""
+        body = inside.center(size - 1, "-") if inside else "-" * (size - 1)
+        if start < end:
+            return start, f"+{body[:-1]}>" + ("" if inside else f" {label}")
+        return end, f"<{body}+" + ("" if inside else f" {label}")
+
+    def _rules(self, number: int) -> Iterator[str]:
+        """What is said between two rows: where there is no way back any more, where a run without end goes on."""
+        end, loop, analysis = len(self.report.rows), self.report.trace.loop, self.report.trace.analysis
+        turn = [printable(note.text) for note in self.report.row(number).notes if note.kind == "turn"]
+        forced = analysis.no_return.forced if analysis is not None and analysis.no_return is not None else None
+        if forced == number and number < end:
+            turn.append("from here on every run ends in the violation")
+        if loop == number and number < end:
+            turn.append(f"steps {number + 1}-{end} come again and again")
+        if number == end and self.report.ending:
+            turn.append(printable(self.report.ending))
+        for text in turn:
+            yield from self._rule(text, number)
+
+    def _rule(self, text: str, number: int) -> Iterator[str]:
+        start = self.digits + 2
+        for part in fold(text, self.left - start - 8):
+            yield self._under(start, f"=== {part} ===", number, number)
+
+    def _notes(self, number: int, at: int) -> Iterator[str]:
+        """The lines below a step that read what the reader had not written, or in which a write landed wrongly."""
+        odd = iter(self.bands.odd(number))
+        for note in self.report.row(number).notes:
+            text = printable(note.text)
+            if note.kind in ("late", "bytes"):
+                yield self._pointing(next(odd, None), text)
+            elif note.kind != "turn":
+                start = self.starts[at] if self.columns else self.digits + 2
+                indent = max(min(start, self.width - cells(text)), self.digits + 2)
+                yield from (" " * indent + line for line in fold(text, self.width - indent))
+
+    def _pointing(self, flight: Flight | None, text: str) -> str:
+        """A note on a landing, which points at its mark if that is drawn."""
+        at = self.bands.column(flight) if flight is not None else None
+        text = printable(text) + (" ^" if at is not None else "")
+        indent = max(self.left + (at or 0) + 1 - cells(text), self.digits + 2)
         return " " * indent + cut(text, self.width - indent)
 
 
-def _landing(flight: Flight) -> str:
-    """The mark of the end of a flight."""
-    if flight.landed is None:
-        return "x"
-    if flight.late:
-        return "X"
-    return "W" if flight.source_late and flight.source_owner is not None else "v"
-
-
-def _lost(trace: Trace, flights: Iterable[Flight]) -> set[tuple[str, int]]:
-    """Flights with the steps after which the target page is not the request's any more."""
-    facts = Facts(trace)
-    return {
-        (flight.name, number)
-        for flight in flights
-        if flight.late and flight.target is not None
-        for number in range(flight.posted, flight.ended or facts.end + 1)
-        if facts.owner(flight.target, number) != flight.request
-    }
-
-
-def _wrong_reads(trace: Trace) -> dict[int, list[PageRead]]:
-    """By step: reads of content that is not the reader's, except by landings, which only copy."""
-    domain = domain_edges(trace)
-    copied = {(flight.landed, flight.source) for flight in domain.flights}
-    found: dict[int, list[PageRead]] = {}
-    for read in domain.reads:
-        if not read.own and read.reader is not None and (read.step, read.page) not in copied:
-            found.setdefault(read.step, []).append(read)
-    return found
-
-
-def short_call(step: Step) -> str:
-    """`land(A,0)`: an action with its arguments' values only; booleans by name, `long` or `not long`."""
-    parts = []
-    for name, value in step.args.items():
-        if isinstance(value, bool):
-            parts.append(printable(name) if value else f"not {printable(name)}")
-        else:
-            parts.append(shown(value))
-    return f"{printable(step.action)}({','.join(parts)})"
-
-
-def _wrap_call(text: str, size: int) -> list[str]:
+def wrap_call(text: str, size: int) -> list[str]:
     """A call in lines of at most `size` cells, broken before its arguments or at its underscores if that is enough."""
     if cells(text) <= size:
         return [text]

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 
-from kvproto.explain import PageRead, domain_edges
+from kvproto.report.report import Cell, Pool, Report
 from kvproto.trace.printable import cells, cut, pad, printable
-from kvproto.trace.trace import PoolView, State, Trace, Value
-from kvproto.view.lanes import NARROWEST, legend, short_call
+from kvproto.view.choice import Choice, plan
+from kvproto.view.lanes import NARROWEST, legend
 
 LEGEND = (
     "B: B's page with B's content",
@@ -19,16 +19,15 @@ LEGEND = (
     "B<.: B's page, empty",
     ".<A: free, still holds A's content",
     ".: free and empty",
-    "!: read in this step though not the reader's own content",
 )
-_LABEL = 22
-
-
+WRONG = "!: read in this step though not the reader's own content"
 SLICES = "B<A/.: B's page, one slice of it written last by A, the next one empty"
 """Explained where pages have several slices that differ."""
 
+_LABEL = 22
 
-def cell(owner: Value, *contents: Value) -> str:
+
+def page_text(owner: str | None, *contents: str | None) -> str:
     """The text of one page, with all its slices if they differ."""
     who = _name(owner)
     if all(content == owner for content in contents):
@@ -38,61 +37,77 @@ def cell(owner: Value, *contents: Value) -> str:
     return f"{who}<{'/'.join(map(_name, what))}"
 
 
-def _name(value: Value) -> str:
-    return "." if value is None else printable(str(value))
+def _name(value: str | None) -> str:
+    return "." if value is None else printable(value)
 
 
-def render_page_map(trace: Trace, *, after: int | None = None, width: int = 80) -> str:
+def render_page_map(report: Report, *, after: int | None = None, width: int = 80) -> str:
     """All pools after a step (0: at the start; by default after the last one)."""
     width = max(width, NARROWEST)
-    after = len(trace.steps) if after is None else min(max(after, 0), len(trace.steps))
-    state = _states(trace)[after]
+    after = len(report.rows) if after is None else min(max(after, 0), len(report.rows))
     rows: list[str] = []
-    for pool in trace.vocabulary.pools:
-        rows += _table(pool, [(after, f"after step {after}" if after else "at the start", _row(pool, state))], width)
+    for pool in report.pools:
+        when = f"after step {after}" if after else "at the start"
+        rows += _table(pool, list(pool.pages), [("", when, _row(pool, list(pool.pages), after))], width)
     return _text(rows, width)
 
 
-def render_page_changes(trace: Trace, *, width: int = 80) -> str:
+def render_page_changes(report: Report, *, width: int = 80, choice: Choice | None = None) -> str:
     """One table a pool: a row for every step that changed a page or read what its request had not written."""
     width = max(width, NARROWEST)
-    states = _states(trace)
-    wrong = [read for read in domain_edges(trace).reads if not read.own and read.step <= len(trace.steps)]
+    choice = choice or Choice()
+    shown = {part for part in plan(report, choice) if isinstance(part, int)}
     rows: list[str] = []
-    for pool in trace.vocabulary.pools:
-        rows += _table(pool, list(_changes(trace, pool, states, wrong)), width)
+    for pool in report.pools:
+        pages = [page for page in pool.pages if _chosen(pool, page, choice)]
+        changed = [(str(number), call, line) for number, call, line in _changes(report, pool, pages, shown)]
+        rows += _table(pool, pages, changed, width)
     return _text(rows, width)
 
 
-def _states(trace: Trace) -> list[State]:
-    return list(trace.states())
+def _chosen(pool: Pool, page: str, choice: Choice) -> bool:
+    return not choice.pages or bool({page, f"{pool.name}/{page}"} & set(choice.pages))
 
 
-def _row(pool: PoolView, state: State) -> list[str]:
-    return [cell(state.get(pool.owned(p)), *map(state.get, pool.contents(p).values())) for p in pool.pages]
+def _row(pool: Pool, pages: Sequence[str], state: int) -> list[str]:
+    return [_text_of(pool.at(page, state)) for page in pages]
 
 
-def _changes(
-    trace: Trace, pool: PoolView, states: list[State], wrong: Sequence[PageRead]
-) -> Iterable[tuple[int, str, list[str]]]:
+def _text_of(cell: Cell) -> str:
+    return page_text(cell.owner, *cell.contents)
+
+
+def _changes(report: Report, pool: Pool, pages: Sequence[str], shown: set[int]) -> Iterator[tuple[int, str, list[str]]]:
     """Number, action and cells of the rows of a pool's table."""
-    before = _row(pool, states[0])
+    place = {page: at for at, page in enumerate(pages)}
+    before = _row(pool, pages, 0)
     yield 0, "(start)", before
-    for number, step in enumerate(trace.steps, 1):
-        now = _row(pool, states[number])
-        read = {r.page.label for r in wrong if r.step == number and r.page.pool == pool.name}
+    wrong = wrong_pages(report, pool.name)
+    turns = {cell.since for page in pages for cell in pool.cells[pool.pages.index(page)]}
+    for number in sorted((turns | set(wrong)) & shown):
+        now = _row(pool, pages, number)
+        read = wrong.get(number, set()) & place.keys()
         if now != before or read:
-            marked = [text + "!" * (page in read) for text, page in zip(now, pool.pages, strict=True)]
-            yield number, short_call(step), marked
+            marked = [text + "!" * (page in read) for text, page in zip(now, pages, strict=True)]
+            yield number, report.row(number).call, marked
         before = now
 
 
-def _table(pool: PoolView, rows: Sequence[tuple[int, str, list[str]]], width: int) -> list[str]:
+def wrong_pages(report: Report, pool: str) -> dict[int, set[str]]:
+    """By step, the pages of a pool that were read though their content was not the reader's own."""
+    found: dict[int, set[str]] = {}
+    for read in report.reads:
+        if not read.own and read.step <= len(report.rows) and read.page.pool == pool:
+            found.setdefault(read.step, set()).add(read.page.label)
+    return found
+
+
+def _table(pool: Pool, pages: Sequence[str], rows: Sequence[tuple[str, str, list[str]]], width: int) -> list[str]:
     """A pool's rows under its page labels, in blocks of as many pages as fit."""
-    if not pool.pages:
+    if not pages:
         return []
-    names = [printable(page) for page in pool.pages]
-    digits = max(len(str(number)) for number, _, _ in rows)
+    names = [printable(page) for page in pages]
+    digits = max(len(number) for number, _, _ in rows)
     label = min(_LABEL, max(cells(text) for text in [*(text for _, text, _ in rows), f"{printable(pool.name)} page"]))
     left = digits + 2 + label + 2
     size = max(cells(text) for text in [*names, *(text for _, _, line in rows for text in line)]) + 1
@@ -105,7 +120,7 @@ def _table(pool: PoolView, rows: Sequence[tuple[int, str, list[str]]], width: in
         lines.append(" " * (digits + 2) + head + "  " + _cells(names[some], size))
         for number, text, line in rows:
             shown = pad(cut(text, label), label)
-            lines.append(f"{str(number).rjust(digits)}  {shown}  {_cells(line[some], size)}")
+            lines.append(f"{number.rjust(digits)}  {shown}  {_cells(line[some], size)}")
         lines.append("")
     return lines
 
@@ -117,6 +132,9 @@ def _cells(texts: Sequence[str], size: int) -> str:
 def _text(rows: list[str], width: int) -> str:
     if not rows:
         return "  (the model has no page pools)\n"
-    several = any("<" in row and "/" in row for row in rows)
-    entries = [*LEGEND, SLICES] if several else LEGEND
+    entries = [*LEGEND]
+    if any("!" in row for row in rows):
+        entries.append(WRONG)
+    if any("<" in row and "/" in row for row in rows):
+        entries.append(SLICES)
     return "\n".join(row.rstrip() for row in [*rows, *legend(entries, width)]) + "\n"

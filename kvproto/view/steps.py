@@ -2,55 +2,70 @@
 
 from __future__ import annotations
 
-from kvproto.explain import backward_slice
-from kvproto.report.changes import changes
-from kvproto.report.containers import Containers
-from kvproto.trace.printable import cells, fold, pad, printable, shown
-from kvproto.trace.trace import Step, Trace
+from kvproto.report.report import Report, Row
+from kvproto.trace.analysis import Dot
+from kvproto.trace.printable import cells, fold, pad, printable
+from kvproto.view.choice import Choice, Gap, plan, words_of
 from kvproto.view.lanes import NARROWEST
 
 
-def render_steps(trace: Trace, *, width: int = 80) -> str:
-    """Every step with its text and its delta; `*` marks the steps that the verdict rests on."""
+def render_steps(report: Report, *, width: int = 80, choice: Choice | None = None) -> str:
+    """The steps with their texts and changes; `*` marks those that the verdict rests on."""
     width = max(width, NARROWEST)
-    guilty = backward_slice(trace).steps if partly_guilty(trace) else frozenset()
-    lanes = max((cells(printable(step.lane)) for step in trace.steps), default=0)
-    digits = len(str(len(trace.steps)))
-    containers = Containers(trace)
+    lanes = max((cells(printable(row.lane)) for row in report.rows), default=0)
+    digits = len(str(len(report.rows)))
+    starred = partly_guilty(report)
     rows: list[str] = []
-    for number, (step, before) in enumerate(zip(trace.steps, trace.states(), strict=False), 1):
-        star = "*" if number in guilty else " "
-        changed = [f"{c.path}: {c.old} -> {c.new}" for c in changes(step.delta, before, containers)]
-        rows += _step(step, changed, f"{star}{str(number).rjust(digits)}  ", lanes, width)
-        if trace.loop is not None and number == len(trace.steps):
-            rows.append(f"{' ' * (digits + 3)}{what_follows(trace.loop, len(trace.steps))}")
+    for part in plan(report, choice or Choice()):
+        if isinstance(part, Gap):
+            lead = " " * (digits + 3)
+            rows += [lead + line for line in fold(f"... {words_of(report, part)}", width - len(lead))]
+            continue
+        row = report.row(part)
+        star = "*" if starred and row.guilty else " "
+        rows += _step(row, dots_of(report, part), f"{star}{str(part).rjust(digits)}  ", lanes, width)
+        if report.ending and part == len(report.rows):
+            rows.append(f"{' ' * (digits + 3)}{report.ending}")
     return "\n".join(row.rstrip() for row in rows) + "\n" if rows else "  (none)\n"
 
 
-def what_follows(loop: int, steps: int) -> str:
-    """How a run without end goes on after its last step."""
-    return f"then step {loop + 1} again, for ever" if loop < steps else "then nothing happens any more"
-
-
-def partly_guilty(trace: Trace) -> bool:
+def partly_guilty(report: Report) -> bool:
     """Whether the verdict rests on some steps and not on others, so that a mark says something."""
-    guilty = backward_slice(trace).steps
-    return 0 < sum(number in guilty for number in range(1, len(trace.steps) + 1)) < len(trace.steps)
+    return 0 < sum(row.guilty for row in report.rows) < len(report.rows)
 
 
-def _step(step: Step, changed: list[str], head: str, lanes: int, width: int) -> list[str]:
+def dots_of(report: Report, number: int) -> list[Dot]:
+    """The red dots of a step: changes without which the violation were gone."""
+    analysis = report.trace.analysis
+    return [dot for dot in analysis.dots if dot.step == number] if analysis is not None else []
+
+
+def dotted(dot: Dot) -> str:
+    """What a red dot says."""
+    then = "the claim would hold at the end" if dot.effect == "harmless" else f"step {dot.at} could not happen"
+    condition = f" ({printable(dot.condition)} is false)" if dot.condition else ""
+    return f"red dot: without the change of {printable(dot.path)} {then}{condition}"
+
+
+def headline(row: Row, head: str, lanes: int, width: int) -> list[str]:
+    """Number, lane and call of a step, its place in the model at the right."""
     indent = " " * len(head)
-    args = ", ".join(f"{printable(name)}={shown(value)}" for name, value in step.args.items())
-    title = f"{pad(printable(step.lane), min(lanes, width // 4))}  {printable(step.action)}({args})"
-    loc = printable(step.loc)
+    title = f"{pad(printable(row.lane), min(lanes, width // 4))}  {printable(row.full)}"
+    loc = printable(row.loc)
     room = width - len(head)
     if cells(title) + 2 + cells(loc) <= room:
-        lines = [head + pad(title, room - cells(loc)) + loc]
-    else:
-        parts = fold(title, room) + fold(loc, room)
-        lines = [head + parts[0], *(indent + part for part in parts[1:])]
-    lines += [indent + line for line in fold(printable(" ".join(step.text.split())), room)]
-    for change in changed:
-        first, *rest = fold(change, room - 4)
+        return [head + pad(title, room - cells(loc)) + loc]
+    parts = fold(title, room) + fold(loc, room)
+    return [head + parts[0], *(indent + part for part in parts[1:])]
+
+
+def _step(row: Row, dots: list[Dot], head: str, lanes: int, width: int) -> list[str]:
+    indent = " " * len(head)
+    room = width - len(head)
+    lines = headline(row, head, lanes, width)
+    lines += [indent + line for line in fold(printable(row.text), room)]
+    changed = [f"{printable(c.path)}: {printable(c.old)} -> {printable(c.new)}" for c in row.changes]
+    for text in [*(printable(note.text) for note in row.notes), *changed, *map(dotted, dots)]:
+        first, *rest = fold(text, room - 4)
         lines += [f"{indent}  {first}", *(f"{indent}    {line}" for line in rest)]
     return lines

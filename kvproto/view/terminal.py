@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import io
-import shlex
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
-from kvproto.explain import why
-from kvproto.trace.codec import file_name
+from kvproto.report.build import report as report_of
+from kvproto.report.report import Report, Sentence
 from kvproto.trace.printable import cells, fold, pad, printable
 from kvproto.trace.trace import Trace
+from kvproto.view.choice import MANY, Choice
 from kvproto.view.lanes import NARROWEST, render_lanes
 from kvproto.view.pagemap import render_page_changes
 from kvproto.view.steps import partly_guilty, render_steps
+from kvproto.view.told import told
 
 _BAD = "violated"
 
@@ -25,71 +26,87 @@ def render_trace(
     file: str | None = None,
     verbs: Collection[str] = ("replay", "explain"),
 ) -> str:
-    """Everything about a trace, no line longer than `width` (at least `NARROWEST`).
+    """Everything about a trace; see `render_report`.
 
     `file` is what the commands at the end call the trace, by default the name under which it is written; `verbs` are
     those that can do something with it.
     """
+    return render_report(report_of(trace, file=file, verbs=verbs), width=width, color=color)
+
+
+def render_report(
+    report: Report,
+    *,
+    width: int = 80,
+    color: bool = False,
+    choice: Choice | None = None,
+    everything: bool = False,
+) -> str:
+    """A report as text, no line longer than `width` (at least `NARROWEST`).
+
+    Without a `choice` a trace of many steps is folded; `everything` unfolds it, and shows what the header and the why
+    leave out.
+    """
     width = max(width, NARROWEST)
+    choice = choice or Choice(folded=len(report.rows) > MANY and not everything)
+    star = " (* the verdict rests on it)" if partly_guilty(report) else ""
     sections = [
-        ("Why", _why(trace, width)),
-        ("What happened when", render_lanes(trace, width=width)),
-        ("Pages: owner<last writer", render_page_changes(trace, width=width)),
-        (
-            "Steps (* the verdict rests on it)" if partly_guilty(trace) else "Steps",
-            render_steps(trace, width=width),
-        ),
-        ("Next", _commands(trace, file or file_name(trace), verbs, width)),
+        ("Why", _numbered(told(report, everything=everything), width)),
+        ("What would have stopped it", _numbered(report.whatif, width)),
+        (f"What happened when{_part(choice)}", render_lanes(report, width=width, choice=choice)),
+        ("Pages: owner<last writer", render_page_changes(report, width=width, choice=choice) if report.pools else ""),
+        (f"Steps{star}", render_steps(report, width=width, choice=choice)),
+        ("Next", _commands(report.commands, width)),
     ]
-    if not verbs:
-        del sections[-1]
-    if not trace.vocabulary.pools:
-        del sections[2]
+    sections = [(title, text) for title, text in sections if text]
     body = "\n".join(f"{title}\n{text}" for title, text in sections)
-    plain = f"{_header(trace, width)}\n{body}"
-    return _colored(plain, [title for title, _ in sections]) if color else plain
+    plain = f"{header(report, width, everything=everything)}\n{body}"
+    return colored(plain, [title for title, _ in sections]) if color else plain
 
 
-def _header(trace: Trace, width: int) -> str:
-    target = printable(trace.model) + (f"@{printable(trace.preset)}" if trace.preset else "")
-    steps = "1 step" if len(trace.steps) == 1 else f"{len(trace.steps)} steps"
+def _part(choice: Choice) -> str:
+    """What is shown if not everything is, for the title."""
+    if choice.folded:
+        return ", local steps folded (--all shows them)"
+    return " (a part; see the options)" if choice else ""
+
+
+def header(report: Report, width: int, *, everything: bool = False) -> str:
+    """Verdict, claim, what it was found in.  Switches that are off are counted, unless `everything` is wanted."""
+    trace = report.trace
     lines = fold(f"{printable(trace.verdict).upper()}  {printable(trace.property)}", width)
-    lines += _field("claim", printable(trace.claim), width)
-    if trace.grounds:
-        lines += _field("found", ", ".join(printable(ground.text) for ground in trace.grounds), width)
-    scope = f"scope {printable(trace.scope)}, " if trace.scope else ""
-    lines += _field("model", f"{target}, {scope}{steps}", width)
-    sizes = [f"{printable(k)}={v}" for k, v in trace.parameters.items() if not isinstance(v, bool)]
-    for name, entries in (
-        ("sizes", [printable(entry) for entry in sizes]),
-        ("on", [printable(k) for k, v in trace.parameters.items() if v is True]),
-        ("off", [printable(k) for k, v in trace.parameters.items() if v is False]),
-    ):
-        lines += _field(name, ", ".join(entries) or "-", width)
-    lines += _field("digest", printable(trace.digest), width)
+    for name, text in report.facts if everything else _shorter(report):
+        first, *rest = fold(printable(text), width - 10)
+        lines += [f"  {name:6}  {first}", *(f"          {line}" for line in rest)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _field(name: str, text: str, width: int) -> list[str]:
-    first, *rest = fold(text, width - 10)
-    return [f"  {name:6}  {first}", *(f"          {line}" for line in rest)]
+def _shorter(report: Report) -> list[tuple[str, str]]:
+    """The facts of the header without the names of the switches that are off."""
+    facts = [(name, text) for name, text in report.facts if name not in ("on", "off")]
+    switches = [value for value in report.trace.parameters.values() if isinstance(value, bool)]
+    off = switches.count(False)
+    if not switches:
+        return facts
+    on = dict(report.facts).get("on", "none")
+    number = "1 switch is" if off == 1 else f"{off} switches are"
+    text = f"{on}; {number} off (--all names them)" if off else on
+    at = next((at for at, (name, _) in enumerate(report.facts) if name in ("on", "off")), len(facts))
+    return [*facts[:at], ("on", text), *facts[at:]]
 
 
-def _why(trace: Trace, width: int) -> str:
+def _numbered(sentences: Sequence[Sentence], width: int) -> str:
     lines: list[str] = []
-    for number, sentence in enumerate(trace.why or why(trace), 1):
-        first, *rest = fold(printable(sentence), width - 5)
-        lines += [f"  {number}. {first}", *(f"     {line}" for line in rest)]
-    return "\n".join(line.rstrip() for line in lines) + "\n"
+    for number, sentence in enumerate(sentences, 1):
+        head = f"  {number}. "
+        first, *rest = fold(printable("".join(span.text for span in sentence)), width - len(head))
+        lines += [f"{head}{first}", *(f"{' ' * len(head)}{line}" for line in rest)]
+    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
-def _commands(trace: Trace, file: str, verbs: Collection[str], width: int) -> str:
+def _commands(rows: Iterable[tuple[str, str]], width: int) -> str:
     """Commands to copy.  They are never folded inside a word; one that is too long is a line of its own."""
-    offers = {
-        "replay": ("kvproto replay " + _quoted(file), "run it on the reference implementation"),
-        "explain": ("kvproto explain " + _quoted(trace.property), "what this property protects"),
-    }
-    rows = [row for verb, row in offers.items() if verb in verbs]
+    rows = list(rows)
     size = max((cells(command) for command, _ in rows), default=0)
     lines: list[str] = []
     for command, what in rows:
@@ -98,15 +115,10 @@ def _commands(trace: Trace, file: str, verbs: Collection[str], width: int) -> st
         else:
             lines += [f"  {line}" for line in fold(command, width - 2)]
             lines += [f"      {line}" for line in fold(what, width - 6)]
-    return "\n".join(lines) + "\n"
+    return "".join(f"{line}\n" for line in lines)
 
 
-def _quoted(word: str) -> str:
-    """A word for a shell.  Words that no shell takes in harmless form are shown, not offered."""
-    return printable(shlex.quote(word))
-
-
-def _colored(plain: str, titles: Iterable[str]) -> str:
+def colored(plain: str, titles: Iterable[str]) -> str:
     """The same text with colours: nothing is said by colour alone."""
     from rich.console import Console
     from rich.text import Text
@@ -118,7 +130,9 @@ def _colored(plain: str, titles: Iterable[str]) -> str:
         at = plain.index(f"\n{title}\n") + 1
         text.stylize("bold", at, at + len(title))
     text.highlight_regex(r"\bLATE\b|WRONG \w+|(?<=\s)[X!](?=\s)|\S+<\S+!|\S+!(?=\s)", "bold red")
+    text.highlight_regex(r"=== .* ===", "bold yellow")
     text.highlight_regex(r"(?m)^  +\S+: .* -> .*$", "cyan")
+    text.highlight_regex(r"<-[-+ \w,]*-\+|\+-[-+ \w,]*->", "blue")
     out = io.StringIO()
     console = Console(
         file=out,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from slice_sample import half_written
 
 from kvproto.explain import Page, domain_edges, why
+from kvproto.report.build import report
 from kvproto.trace import codec
 from kvproto.view.lanes import render_lanes
 from kvproto.view.pagemap import render_page_changes
@@ -26,7 +27,7 @@ def test_flights_land_in_their_own_slice() -> None:
 
 
 def test_the_page_map_shows_slices_that_differ() -> None:
-    text = render_page_changes(half_written())
+    text = render_page_changes(report(half_written()))
 
     assert "A<./B" in text.splitlines()[2]
     assert "A<A/B" in text
@@ -34,7 +35,7 @@ def test_the_page_map_shows_slices_that_differ() -> None:
 
 
 def test_lanes_have_one_band_for_a_write_that_goes_aside() -> None:
-    marks = [line.rstrip()[-1] for line in render_lanes(half_written()).splitlines()[2:5]]
+    marks = [line.rstrip()[-1] for line in render_lanes(report(half_written())).splitlines()[2:5]]
 
     assert marks == ["7", "|", "v"]
 

@@ -13,6 +13,7 @@ from recorded_samples import RECORDED
 from trace_samples import SAMPLES, A, build, expected_texts, full_run, golden, late_read, stored
 from trace_strategies import containing, traces, transfers
 
+from kvproto.report.build import report
 from kvproto.trace.printable import cells, printable
 from kvproto.trace.trace import FlightView, PoolView, Step, Trace, Vocabulary
 from kvproto.view.lanes import render_lanes
@@ -50,7 +51,7 @@ def test_samples_fit(name: str, width: int) -> None:
 @given(any_trace, widths)
 @relaxed
 def test_lanes_fit(trace: Trace, width: int) -> None:
-    text = render_lanes(trace, width=width)
+    text = render_lanes(report(trace), width=width)
     check(text, width)
     for number in range(1, len(trace.steps) + 1):
         assert re.search(rf"(?m)^ *{number}  ", text)
@@ -59,14 +60,14 @@ def test_lanes_fit(trace: Trace, width: int) -> None:
 @given(any_trace, widths, st.integers(-1, 9))
 @relaxed
 def test_page_maps_fit(trace: Trace, width: int, after: int) -> None:
-    check(render_page_map(trace, after=after, width=width), width)
-    check(render_page_changes(trace, width=width), width)
+    check(render_page_map(report(trace), after=after, width=width), width)
+    check(render_page_changes(report(trace), width=width), width)
 
 
 @given(any_trace, widths)
 @relaxed
 def test_everything_fits(trace: Trace, width: int) -> None:
-    check(render_steps(trace, width=width), width)
+    check(render_steps(report(trace), width=width), width)
     check(render_trace(trace, width=width), width)
 
 
@@ -85,42 +86,44 @@ def test_colour_ignores_the_environment(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_late_landing_is_visible() -> None:
-    lines = render_lanes(stored("late_write")).splitlines()
-    column = lines[5].index("0", 40)
-    assert [line[column] for line in lines[5:11]] == ["0", "|", "!", "!", "!", "X"]
-    assert "LATE: posted at 5 by A, page 0 is B's now ^" in lines[11]
-    assert any("X: lands LATE" in line for line in lines[12:])
+    lines = render_lanes(report(stored("late_write"))).splitlines()
+    rows = [line for line in lines if re.match(r" *\d+  ", line)]
+    column = rows[4].index("0", 40)
+    assert ["0", "|", "!", "!", "!", "X"] == [line[column] for line in rows[4:10]]
+    late = next(line for line in lines if line.endswith("LATE: posted at 5 by A, page 0 is B's now ^"))
+    assert column == late.index("^")
+    assert any("X: lands LATE" in line for line in lines)
 
 
 @pytest.mark.parametrize("width", [40, 50, 80])
 def test_a_late_landing_is_visible_at_any_width(width: int) -> None:
-    assert "LATE" in render_lanes(late_read(), width=width)
+    assert "LATE" in render_lanes(report(late_read()), width=width)
 
 
 def test_an_ordinary_run_is_not_called_late() -> None:
-    text = render_lanes(stored("incident"))
+    text = render_lanes(report(stored("incident")))
     assert "LATE" not in text
     assert "!" not in text
     assert "WRONG READ: A's content in pages 1-2, nothing in pages 3-7" in " ".join(text.split())
 
 
 def test_writes_to_several_ranks_have_their_names() -> None:
-    text = render_lanes(stored("ranks_two"))
+    text = render_lanes(report(stored("ranks_two")))
 
     assert any(line.split()[-2:] == ["0[0]", "0[1]"] for line in text.splitlines())
     assert "0[1], 0p=1: position 0, to rank 1" in " ".join(text.split())
-    assert "0[1]" not in render_lanes(stored("ranks_bystander"))
+    assert "0[1]" not in render_lanes(report(stored("ranks_bystander")))
 
 
 def test_long_names_break_at_their_underscores() -> None:
-    words = [line.split() for line in render_lanes(stored("ranks_two")).splitlines()]
+    words = [line.split() for line in render_lanes(report(stored("ranks_two"))).splitlines()]
 
     at = next(number for number, row in enumerate(words) if "receive_" in row)
     assert words[at + 1] == ["metadata"]
 
 
 def test_every_rank_has_a_page_map() -> None:
-    text = render_page_changes(stored("ranks_two"))
+    text = render_page_changes(report(stored("ranks_two")))
 
     assert [line.split()[0] for line in text.splitlines() if " page " in f"{line} "][:3] == [
         "prefill",
@@ -131,7 +134,7 @@ def test_every_rank_has_a_page_map() -> None:
 
 def test_a_reused_source_is_visible() -> None:
     assert "WRONG BYTES: posted at 5 by A, its source page 0 is B's now ^" in render_lanes(
-        stored("reused_source")
+        report(stored("reused_source"))
     )
 
 
@@ -146,7 +149,7 @@ def test_more_writes_than_columns_are_counted() -> None:
         blame=[],
         larger_pool=True,
     )
-    rows = [line.split() for line in render_lanes(trace, width=40).splitlines()]
+    rows = [line.split() for line in render_lanes(report(trace), width=40).splitlines()]
     assert ["0", "1", "2", "3", "4", "5", "+2"] in [row[-7:] for row in rows]
     assert ["v", "|", "|", "|", "|", "+2"] in [row[-6:] for row in rows]
 
@@ -162,25 +165,25 @@ def test_a_page_with_a_long_name() -> None:
         plain, init=init, steps=(post,), blame=(), vocabulary=Vocabulary(("m",), (pool,), (flight,))
     )
     for width in (40, 80):
-        text = render_lanes(trace, width=width)
+        text = render_lanes(report(trace), width=width)
         check(text, width)
         assert "ppp..." in text
 
 
 def test_page_map_after_a_step() -> None:
     trace = stored("incident")
-    assert "B<A B<A B<A B<. B<. B<. B<. B<." in render_page_map(trace, after=14)
-    assert "B   B<A B<A B<." in render_page_map(trace)
-    assert "at the start" in render_page_map(trace, after=0)
+    assert "B<A B<A B<A B<. B<. B<. B<. B<." in render_page_map(report(trace), after=14)
+    assert "B   B<A B<A B<." in render_page_map(report(trace))
+    assert "at the start" in render_page_map(report(trace), after=0)
 
 
 def test_page_changes_mark_the_wrong_read() -> None:
-    row = next(line for line in render_page_changes(stored("incident")).splitlines() if line.startswith("21"))
+    row = next(line for line in render_page_changes(report(stored("incident"))).splitlines() if line.startswith("21"))
     assert row.split() == ["21", "attend(B)", "B", "B<A!", "B<A!", *["B<.!"] * 5]
 
 
 def test_many_pages_come_in_blocks() -> None:
-    text = render_page_changes(stored("incident"), width=44)
+    text = render_page_changes(report(stored("incident")), width=44)
     assert text.count("decode page") == 2
     assert text.count("\n21  attend(B)") == 2
     check(text, 44)
