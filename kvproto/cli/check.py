@@ -91,7 +91,7 @@ def check(targets: tuple[str, ...], **options: Any) -> int:
     if in_table and not outputs.on_stdout:
         _print(table([row for row in rows if not request.quiet or unproven(row.result)]))
     code = worst([exit_code(row.result) for row in rows])
-    outputs.write(Told(rows, code, {job.target: again(job.target, request.sets, request.scope) for job in jobs}))
+    outputs.write(Told(rows, code, [(job.target, again(job.target, request.sets, request.scope)) for job in jobs]))
     if rows[-1].result.interrupted:
         click.echo("interrupted: the figures are partial" + _way_on(rows[-1]), err=True)
     return code

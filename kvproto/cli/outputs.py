@@ -79,7 +79,7 @@ class Outputs:
         """Write everything that is asked for."""
         if self.json is not None:
             results = [as_json(row) for row in told.rows]
-            write_json(self.json, results if len(told.commands) > 1 else results[0])
+            write_json(self.json, results if len(told.asked) > 1 else results[0])
         if self.sarif is None and self.junit is None and not self.github:
             return
         # Imported where it is wanted: most checks are read by people.
@@ -102,16 +102,16 @@ class Outputs:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """The results of a check: rows and the exit code, and for every target asked for the command that searches it."""
+    """The results of a check: rows and the exit code, and all targets asked for with commands that search them."""
 
     rows: Sequence[Row]
     code: int
-    commands: Mapping[str, str]
+    asked: Sequence[tuple[str, str]]
 
     @property
     def skipped(self) -> tuple[str, ...]:
         """Targets that an interrupted check did not come to."""
-        return tuple(self.commands)[len(self.rows) :]
+        return tuple(target for target, _ in self.asked[len(self.rows) :])
 
     def judged(self) -> list[Judged]:
         """The results with their traces and the places of their files in the repository."""
@@ -119,11 +119,11 @@ class Told:
 
         root = repository()
         found = []
-        for row in self.rows:
+        for row, (_, command) in zip(self.rows, self.asked, strict=False):
             traces = {name: codec.read(path) for name, path in row.traces.items()}
             files = {**_sources(row.result.system), **{path: Path(path) for path in row.traces.values()}}
             inside = {name: place for name, path in files.items() if (place := _within(root, path))}
-            found.append(Judged(row, traces, inside, self.commands[row.target]))
+            found.append(Judged(row, traces, inside, command))
         return found
 
 
