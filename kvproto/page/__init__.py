@@ -1,0 +1,1 @@
+"""Pictures of a trace, and the page that holds them."""

@@ -1,0 +1,133 @@
+"""The space-time diagram of a trace: machines from left to right, steps from top to bottom.
+
+Messages and writes are sloped lines, so that the time between sending and taking is seen; a write is also a strip
+beside the pool for as long as it can still land.  Everything below the words is drawn first: lines pass behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvproto.page.layout import LONGEST, Layout, heading, layout, pool_title
+from kvproto.page.legend import legend
+from kvproto.page.messages import causes, messages
+from kvproto.page.rows import rows, tracks, turn
+from kvproto.page.svg import NAMESPACE, Drawing, Shape, group, moved, number, room, tag, text, title
+from kvproto.page.writes import writes
+from kvproto.report.report import Report
+from kvproto.trace.printable import cut, printable
+
+
+def diagram(report: Report) -> str:
+    """The diagram as an `svg` element; the page around it brings `style.stylesheet` and `style.definitions` once."""
+    places = layout(report)
+    return drawing(places).svg(
+        {
+            "xmlns": NAMESPACE,
+            "class": "kv diagram",
+            "role": "img",
+            "aria-label": spoken(report),
+            "data-top": places.top,
+            "data-pitch": places.pitch,
+        }
+    )
+
+
+def spoken(report: Report) -> str:
+    """The diagram in a sentence, for those who hear it: the list of steps says the rest."""
+    late = sum(flight.late and flight.landed is not None for flight in report.flights)
+    parts = [f"{len(report.rows)} steps on {len(report.lanes)} machines", f"{len(report.messages)} messages"]
+    parts += [f"{len(report.flights)} writes, {late} of them late"] if report.flights else []
+    return f"Space-time diagram: {', '.join(parts)}. The list of steps says the same in words."
+
+
+def drawing(places: Layout) -> Drawing:
+    """The diagram with its legend."""
+    slices = 0 < sum(row.guilty for row in places.report.rows) < len(places.report.rows)
+    # Words take their places first; what is drawn below them is put before them.
+    steps = rows(places, slices=slices)
+    rules = "".join(_rules(places))
+    dma, mail, edges = writes(places), messages(places), causes(places)
+    below, height = legend(places, slices=slices)
+    body = "".join(
+        (
+            _cursor(places),
+            group({"class": "tracks"}, tracks(places)),
+            *_lanes(places),
+            *_loop(places),
+            group({"class": "writes"}, dma),
+            group({"class": "causes"}, edges),
+            group({"class": "messages"}, mail),
+            rules,
+            group({"class": "rows"}, steps),
+            below,
+        )
+    )
+    return Drawing(places.width, height, body)
+
+
+def _cursor(places: Layout) -> str:
+    """The ground of the step that a script stands on; it is not seen without one."""
+    shape: Shape = {"x": 0, "y": -places.pitch / 2, "width": places.width, "height": places.pitch}
+    return tag("rect", {"class": "cursor", **shape, "transform": moved(0, places.y(places.steps))})
+
+
+def _lanes(places: Layout) -> Iterator[str]:
+    for lane in places.lanes:
+        yield _lane(places, "lane", lane.name, lane.name, lane.x)
+    for pool in places.pools:
+        yield _lane(places, "lane pool", pool.name, pool_title(pool.name), pool.x)
+
+
+def _lane(places: Layout, kind: str, name: str, shown: str, x: float) -> str:
+    wide = heading(shown)
+    label = cut(printable(shown), LONGEST)
+    head: Shape = {"x": x - wide / 2, "y": 14, "width": wide, "height": 26}
+    return group(
+        {"class": kind, "data-lane": name, "data-x": x},
+        title(name),
+        tag("line", {"class": "life", "x1": x, "y1": places.header, "x2": x, "y2": places.bottom}),
+        tag("rect", {"class": "head", **head, "rx": 2 if "pool" in kind else 13}),
+        text(x, 31, label, "name", anchor="middle"),
+    )
+
+
+def _rules(places: Layout) -> Iterator[str]:
+    """The point of no return, between the step that passes it and the next one."""
+    for row in places.report.rows:
+        words = turn(row.notes)
+        if not words:
+            continue
+        below = places.pitch / 2
+        y = places.y(row.number)
+        wide = room(words, 11) * 1.08
+        spots = [(x + wide / 2, y + below) for x in range(int(places.left) + 30, int(places.width - wide), 24)]
+        place = places.label(words, 11.5, spots)
+        x = place[0] if place else places.width - wide / 2 - 8
+        yield group(
+            {"class": "rule", "data-step": str(row.number), "transform": moved(0, y)},
+            tag("line", {"x1": places.left - 22, "y1": below, "x2": places.width - 6, "y2": below}),
+            text(x, below + 4, words, "words", anchor="middle"),
+        )
+
+
+def _loop(places: Layout) -> Iterator[str]:
+    """At the left: from the last step back to the one that follows it, or that nothing happens any more."""
+    loop, report = places.report.trace.loop, places.report
+    if loop is None:
+        return
+    x = places.left - 34
+    if loop >= places.steps:
+        words = text(places.left - 20, places.bottom + 14, report.ending, "words")
+        yield group({"class": "loop", "data-to": str(places.steps)}, words)
+        return
+    top, bottom = places.y(loop + 1), places.y(places.steps)
+    path = f"M{number(x + 12)} {number(bottom)}H{number(x)}V{number(top)}H{number(x + 12)}"
+    # The rotation is inside a group, so that what moves the group need not know of it.
+    words = tag("text", {"class": "words", "text-anchor": "middle", "transform": "rotate(-90)"}, "repeats for ever")
+    yield group(
+        {"class": "loop", "data-from": str(loop + 1), "data-to": str(places.steps)},
+        title(report.ending),
+        tag("path", {"class": "line", "d": path}),
+        tag("g", {"transform": moved(x - 8, (top + bottom) / 2)}, words),
+    )

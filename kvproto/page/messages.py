@@ -1,0 +1,89 @@
+"""Messages and causes in the space-time diagram: sloped lines between the machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kvproto.page.layout import EVENT, Layout
+from kvproto.page.svg import Shape, group, moved, tag, text, title
+from kvproto.report.report import Message
+from kvproto.trace.printable import cut, printable
+
+_WORD = 20
+_CHORDS = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74)
+
+
+def messages(layout: Layout) -> str:
+    """A line for all messages that go from one step to another; a stub for what nobody has taken."""
+    together: dict[tuple[int, int | None], list[Message]] = {}
+    for message in layout.report.messages:
+        together.setdefault((message.sent, message.taken), []).append(message)
+    return "".join(
+        _stub(layout, sent, found) if taken is None else _message(layout, sent, taken, found)
+        for (sent, taken), found in together.items()
+    )
+
+
+def _told(found: Sequence[Message]) -> str:
+    first = found[0]
+    what = "; ".join(dict.fromkeys(f"{message.text} in {message.path}" for message in found))
+    taken = f"taken by {first.taker} at step {first.taken}" if first.taken is not None else "taken by nobody yet"
+    return f"{what}: sent by {first.sender} at step {first.sent}, {taken}"
+
+
+def _attributes(sent: int, taken: int | None, found: Sequence[Message]) -> Shape:
+    return {
+        "class": "message",
+        "data-from": str(sent),
+        "data-to": None if taken is None else str(taken),
+        "data-path": " ".join(dict.fromkeys(message.path for message in found)),
+    }
+
+
+def _message(layout: Layout, sent: int, taken: int, found: Sequence[Message]) -> str:
+    x1, x2 = layout.lane(found[0].sender).x, layout.lane(found[0].taker).x
+    y1, y2 = layout.y(sent), layout.y(taken)
+    # The line begins and ends at the rims of the dots.
+    way = 1 if x2 >= x1 else -1
+    x1, x2 = x1 + 5 * way, x2 - 7 * way
+    line = tag("line", {"class": "line", "x1": x1, "y1": y1, "x2": x2, "y2": y2})
+    return group(_attributes(sent, taken, found), title(_told(found)), line, *_word(layout, found, x1, y1, x2, y2))
+
+
+def _word(layout: Layout, found: Sequence[Message], x1: float, y1: float, x2: float, y2: float) -> Iterator[str]:
+    """What the message is called, where there is room on its line."""
+    names = list(dict.fromkeys(printable(message.text) for message in found))
+    word = cut(", ".join(names), _WORD)
+    places = [(x1 + (x2 - x1) * t, y1 + (y2 - y1) * t) for t in _CHORDS]
+    place = layout.label(word, EVENT, places)
+    if place is not None:
+        t = _CHORDS[places.index(place)]
+        label = text(0, 3.5, word, "label", anchor="middle")
+        yield tag("g", {"class": "at", "data-t": t, "transform": moved(*place)}, label)
+
+
+def _stub(layout: Layout, sent: int, found: Sequence[Message]) -> str:
+    """A short line that ends open."""
+    x, y = layout.lane(found[0].sender).x, layout.y(sent)
+    stub = '<path class="line stub" d="M-4 3L-15 9"/><circle class="open" cx="-18" cy="10.5" r="3.2"/>'
+    return group(
+        _attributes(sent, None, found),
+        title(_told(found)),
+        tag("g", {"class": "from", "transform": moved(x, y)}, stub),
+    )
+
+
+def causes(layout: Layout) -> str:
+    """What the steps of the slice read from each other, shown on demand."""
+    together: dict[tuple[int, int], list[str]] = {}
+    for edge in layout.report.causes:
+        together.setdefault((edge.source, edge.step), []).append(edge.path)
+    return "".join(_cause(layout, source, step, paths) for (source, step), paths in together.items())
+
+
+def _cause(layout: Layout, source: int, step: int, paths: Sequence[str]) -> str:
+    report = layout.report
+    x1, x2 = (layout.lane(report.row(number).lane).x for number in (source, step))
+    told = f"step {step} read what step {source} wrote: {', '.join(dict.fromkeys(paths))}"
+    line = tag("line", {"class": "line", "x1": x1, "y1": layout.y(source), "x2": x2, "y2": layout.y(step)})
+    return group({"class": "cause", "data-from": str(source), "data-to": str(step)}, title(told), line)

@@ -1,0 +1,117 @@
+"""The steps of the space-time diagram: dot, call, remarks, and what happens to pages in the same row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kvproto.page.layout import CALL, EVENT, LINE, MOST, NOTE, Layout, PoolLane, lines, short
+from kvproto.page.svg import Box, group, moved, number, room, tag, text, title
+from kvproto.report.report import Note, Row
+
+BAD = ("wrong", "fault")
+
+
+def rows(layout: Layout, *, slices: bool) -> str:
+    """All steps; `slices` says that the verdict rests on some of them only, so that the others are dimmed."""
+    return "".join(_row(layout, row, lit=row.guilty or not slices) for row in layout.report.rows)
+
+
+def tracks(layout: Layout) -> str:
+    """What lies below lines: a row's ground, and the thread from its number to its dot and on to a landing."""
+    return "".join(_track(layout, row) for row in layout.report.rows)
+
+
+def _track(layout: Layout, row: Row) -> str:
+    x, half = layout.lane(row.lane).x, layout.pitch / 2
+    landings = [pool.x for pool in layout.pools for event in pool.column.events.get(row.number, []) if event.landing]
+    return group(
+        {"class": "track", "data-step": str(row.number), "transform": moved(0, layout.y(row.number))},
+        tag("rect", {"class": "hit", "x": 0, "y": -half, "width": layout.width, "height": layout.pitch}),
+        tag("path", {"class": "guide", "d": f"M{number(layout.left + 4)} 0H{number(x)}"}),
+        *(tag("path", {"class": "tie", "d": f"M{number(x)} 0H{number(stop - 12)}"}) for stop in landings),
+    )
+
+
+def _row(layout: Layout, row: Row, *, lit: bool) -> str:
+    x = layout.lane(row.lane).x
+    kinds = [note.kind for note in row.notes]
+    classes = ["row", *(["guilty"] if lit else []), *dict.fromkeys("no-return" if k == "turn" else k for k in kinds)]
+    bad = any(kind in BAD for kind in kinds)
+    y = layout.y(row.number)
+    return group(
+        {
+            "class": " ".join([*classes, *(["bad"] if bad else [])]),
+            "data-step": str(row.number),
+            "data-lane": row.lane,
+            "data-requests": " ".join(row.requests),
+            "data-pages": " ".join(f"{page.pool}/{page.label}" for page in row.pages),
+            "transform": moved(0, y),
+        },
+        title(f"step {row.number}, {row.lane}: {row.full}. {row.text}"),
+        _dot(x, bad=bad, late="late" in kinds),
+        text(layout.left, 4, str(row.number), "number", anchor="end"),
+        *_call(layout, row, x, y),
+        *(part for pool in layout.pools for part in _said(layout, pool, row.number)),
+    )
+
+
+def _dot(x: float, *, bad: bool, late: bool) -> str:
+    """A disc; a cross in it where the step goes wrong, a lozenge where a write lands late."""
+    if bad:
+        cross = tag(
+            "path",
+            {
+                "class": "cross",
+                "d": f"M{number(x - 3.5)} -3.5L{number(x + 3.5)} 3.5M{number(x + 3.5)} -3.5L{number(x - 3.5)} 3.5",
+            },
+        )
+        return tag("circle", {"class": "dot", "cx": x, "cy": 0, "r": 8}) + cross
+    if late:
+        return tag(
+            "path",
+            {
+                "class": "dot lozenge",
+                "d": f"M{number(x - 7.5)} 0L{number(x)} -7.5L{number(x + 7.5)} 0L{number(x)} 7.5Z",
+            },
+        )
+    return tag("circle", {"class": "dot", "cx": x, "cy": 0, "r": 4.5})
+
+
+def _call(layout: Layout, row: Row, x: float, y: float) -> Iterator[str]:
+    """The call beside the dot, and remarks below it: to the right, or to the left where there is more room."""
+    call, notes = short(row.call), lines(row.notes)
+    yield _placed(layout, call, room(call, CALL, mono=True), "call", x, 0, y)
+    for at, note in enumerate(notes[:MOST], 1):
+        content = note.text if at < MOST or len(notes) == MOST else f"{note.text} (and {len(notes) - MOST} more)"
+        yield _placed(layout, content, room(content, NOTE) * 1.08, f"note {note.kind}", x, at * LINE, y)
+
+
+def _placed(layout: Layout, content: str, wide: float, kind: str, x: float, below: float, y: float) -> str:
+    gap, anchor, left = 13, None, x + 13
+    if left + wide > layout.edge:
+        if x - gap - wide > layout.left + 4:
+            anchor, left = "end", x - gap - wide
+        else:
+            left = max(layout.edge - wide, layout.left + 4)
+    layout.taken.append(Box(left - 3, y + below - 9, left + wide + 3, y + below + 6))
+    return text(left + wide if anchor else left, below + 4, content, kind, anchor=anchor)
+
+
+def _said(layout: Layout, pool: PoolLane, step: int) -> Iterator[str]:
+    """What the step does to pages, in the lane of their pool."""
+    found = pool.column.events.get(step, [])
+    y = layout.y(step)
+    if found:
+        yield tag("rect", {"class": "tick", "x": pool.x - 3.5, "y": -3.5, "width": 7, "height": 7})
+    for at, event in enumerate(found[:2]):
+        more = f" (and {len(found) - 2} more)" if at == 1 and len(found) > 2 else ""
+        kind = "event alarm" if event.alarm else "event"
+        below = at * LINE
+        wide = room(event.text + more, EVENT, mono=True)
+        layout.taken.append(Box(pool.words - 3, y + below - 8, pool.words + wide + 3, y + below + 6))
+        yield text(pool.words, below + 3.5, event.text + more, kind)
+
+
+def turn(notes: Sequence[Note]) -> str:
+    """The words of a point of no return, "" where there is none."""
+    return next((note.text for note in notes if note.kind == "turn"), "")

@@ -1,0 +1,136 @@
+"""Writes in the space-time diagram: a sloped line from posting to landing, and a strip beside the pool meanwhile.
+
+A bundle of many writes has a line for the first and the last landing and for every one that is late; the strips show
+the others.  The line of a write that has not landed ends open, below the last step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from kvproto.explain import Flight
+from kvproto.page.bands import Bundle, Strip
+from kvproto.page.layout import EVENT, Layout, PoolLane
+from kvproto.page.style import look
+from kvproto.page.svg import Shape, group, moved, tag, text, title
+from kvproto.report.report import Cell
+
+_LINES = 3
+"""At most so many lines of a bundle that are not late."""
+
+
+def writes(layout: Layout) -> str:
+    """All writes to pools that have a lane."""
+    return "".join(_bundle(layout, pool, bundle) for pool in layout.pools for bundle in pool.column.bundles)
+
+
+def _bundle(layout: Layout, pool: PoolLane, bundle: Bundle) -> str:
+    drawn = _drawn(bundle.flights)
+    return "".join(_flight(layout, pool, strip, line=strip.flight.name in drawn) for strip in bundle.strips)
+
+
+def _drawn(flights: Sequence[Flight]) -> set[str]:
+    """The writes of a bundle with a line: late ones, and of the others those that end first and last."""
+    ends: dict[tuple[int | None, bool], str] = {}
+    for flight in sorted(flights, key=lambda flight: (flight.ended is None, flight.ended or 0)):
+        ends.setdefault((flight.ended, flight.landed is None), flight.name)
+    late = {flight.name for flight in flights if flight.late and flight.landed is not None}
+    first = list(ends.values())
+    return late | set(first if len(first) <= _LINES else [first[0], first[-1]])
+
+
+def _flight(layout: Layout, pool: PoolLane, strip: Strip, *, line: bool) -> str:
+    flight = strip.flight
+    colours = look(layout.report.requests.index(flight.request))
+    late = flight.late and flight.landed is not None
+    page = flight.target.label if flight.target is not None else ""
+    return group(
+        {
+            "class": "flight late" if late else "flight",
+            "data-flight": flight.name,
+            "data-from": str(flight.posted),
+            "data-to": None if flight.ended is None else str(flight.ended),
+            "data-page": f"{pool.name}/{page}",
+            "data-request": flight.request,
+        },
+        title(_told(flight, pool)),
+        *_strip(layout, pool, strip, colours),
+        *(_line(layout, pool, strip, colours) if line else ()),
+    )
+
+
+def _told(flight: Flight, pool: PoolLane) -> str:
+    page = flight.target.label if flight.target is not None else "?"
+    part = f", slice {flight.slice}" if flight.slice else ""
+    start = f"posted at step {flight.posted}" if flight.posted else "under way from the start"
+    ending = "still under way at the end"
+    if flight.landed is not None:
+        ending = f"landed at step {flight.landed}"
+        if flight.late:
+            ending += ", LATE: the page was " + (f"{flight.owner}'s" if flight.owner is not None else "free")
+    elif flight.ended is not None:
+        ending = f"dropped at step {flight.ended}"
+    return f"write of {flight.request} to {pool.name} page {page}{part}: {start}, {ending}"
+
+
+def _strip(layout: Layout, pool: PoolLane, strip: Strip, colours: str) -> Iterator[str]:
+    flight = strip.flight
+    begin = layout.y(flight.posted)
+    until = layout.y(flight.ended) if flight.ended is not None else layout.bottom - 4
+    x = pool.x + 8 + strip.x
+    shape: Shape = {"x": x, "y": begin, "width": strip.width, "height": until - begin}
+    yield tag("rect", {"class": f"band {colours}", **shape})
+    yield tag("rect", {"class": f"hatch {colours}", **shape})
+    lost = _lost(layout, flight)
+    if lost is not None:
+        since = layout.y(lost)
+        place: Shape = {"x": x, "y": since, "width": strip.width, "height": until - since}
+        yield tag("rect", {"class": "lost", "data-since": str(lost), **place})
+
+
+def _lost(layout: Layout, flight: Flight) -> int | None:
+    """The step from which on the page was not the request's any more while the write was under way."""
+    if flight.target is None:
+        return None
+    pool = next(pool for pool in layout.report.pools if pool.name == flight.target.pool)
+    end = flight.ended if flight.ended is not None else layout.steps + 1
+    cells = pool.cells[pool.pages.index(flight.target.label)]
+    first = [max(cell.since, flight.posted) for cell in cells if cell.since < end and cell.owner != flight.request]
+    steps = [step for step in first if flight.posted <= step < end and _owner(cells, step) != flight.request]
+    return min(steps, default=None)
+
+
+def _owner(cells: Sequence[Cell], step: int) -> str | None:
+    return [cell.owner for cell in cells if cell.since <= step][-1]
+
+
+def _line(layout: Layout, pool: PoolLane, strip: Strip, colours: str) -> Iterator[str]:
+    flight = strip.flight
+    if not flight.posted:
+        return
+    start = layout.lane(layout.report.row(flight.posted).lane).x
+    begin = layout.y(flight.posted)
+    ended = flight.ended is not None
+    until = layout.y(flight.ended) if flight.ended is not None else layout.bottom - 4
+    stop = pool.x - 3
+    how = "" if flight.landed is not None else " dropped" if ended else " going"
+    yield tag("line", {"class": f"line {colours}{how}", "x1": start, "y1": begin, "x2": stop, "y2": until})
+    if how:
+        yield tag("g", {"class": f"end {colours}", "transform": moved(stop, until)}, ENDS[how.strip()])
+    if flight.late and flight.landed is not None:
+        yield from _late(layout, start, begin, stop, until, colours)
+
+
+ENDS = {"dropped": '<path d="M-5 -5L5 5M5 -5L-5 5"/>', "going": '<circle r="4.5"/>'}
+"""The ends of the lines of writes that did not land."""
+
+
+def _late(layout: Layout, x1: float, y1: float, x2: float, y2: float, colours: str) -> Iterator[str]:
+    """The word on the line, where no other words are."""
+    ways = [0.5, 0.4, 0.6, 0.3, 0.7, 0.25, 0.75, 0.2, 0.8]
+    places = [(x1 + (x2 - x1) * t, y1 + (y2 - y1) * t) for t in ways]
+    found = layout.label("LATE", EVENT + 2, places)
+    if found is not None:
+        t = ways[places.index(found)]
+        word = text(0, 4, "LATE", f"label {colours}", anchor="middle")
+        yield tag("g", {"class": "at", "data-t": t, "transform": moved(*found)}, word)
