@@ -25,6 +25,7 @@ VERBS = {
     "export": ("kvproto.cli.export", "export"),
     "bench": ("kvproto.cli.bench", "bench"),
     "mitigations": ("kvproto.cli.mitigations", "mitigations"),
+    "suite": ("kvproto.cli.suite", "suite"),
 }
 """Where each verb is; it is imported when it is used."""
 

@@ -194,6 +194,17 @@ _USAGE: dict[str, Entry] = {
         "they break no claim there. What would have been in another model says nothing about the trace.\n"
         "Record the trace again with kvproto check, with the preset, scope and switches that it names.",
     ),
+    "KV037": Entry(
+        "no terminal to draw on",
+        "`kvproto show TRACE --tui` steps through a trace with keys, which takes a terminal. Standard input\n"
+        "or standard output goes to a file or a pipe. `kvproto show TRACE` prints the same as text, and\n"
+        "--step N shows one step in full.",
+    ),
+    "KV038": Entry(
+        "package of an extra is not installed",
+        "Some commands need a package that most users do without. It comes with an extra of kvproto, which\n"
+        "the message names: pip install 'kvproto[tui]'.",
+    ),
     "KV031": Entry(
         "model cannot be exported",
         "`kvproto export` writes a model for another tool, and that tool's language has no form for\n"
@@ -206,6 +217,18 @@ _USAGE: dict[str, Entry] = {
         "makes SPIN's program. The message shows what it printed. `kvproto bench --no-spin` measures\n"
         "without SPIN; `--size S` is over in seconds.",
     ),
+    "KV047": Entry(
+        "an expectation that cannot be",
+        "A preset says with expect={...} what `kvproto suite` has to find in it: names of properties that\n"
+        "break, each with the number of steps of the shortest run, or None for a run without end. The name\n"
+        "must be one of the model's properties. An empty {} says that everything holds.",
+    ),
+    "KV048": Entry(
+        "no entry is wanted",
+        "`kvproto suite -k EXPR` takes entries whose words fit: model, preset, `bug` or `fixed`, engine,\n"
+        "mechanism, properties, report. An expression is made of such words, and, or, not and brackets.\n"
+        "It could not be read, or fits nothing. `kvproto suite --list` shows the entries.",
+    ),
     "KV041": Entry(
         "no switches to choose from",
         "`kvproto mitigations` asks which sets of switches suffice, and there is none to choose from. A\n"
@@ -213,6 +236,18 @@ _USAGE: dict[str, Entry] = {
         "By default those are tried that are off in the target (what has to be added?), with --drop those\n"
         "that are on (which are needed?), with --from PRESET those that are on in the target and off in the\n"
         "preset. --switches a,b names any flags instead.",
+    ),
+    "KV034": Entry(
+        "nothing of that can be written in this form",
+        "`kvproto export` writes a trace for tools that show runs (mermaid, itf, shiviz, perfetto, markdown,\n"
+        "svg, html), and a model for other checkers (promela, tla) or as the graph of its states (dot, svg).\n"
+        "What is given is the other kind. A trace is a file that kvproto check wrote; anything else names a\n"
+        "model. The graph of the model that a trace is of, with the trace in it: kvproto export TRACE --to dot.",
+    ),
+    "KV035": Entry(
+        "a program is not installed",
+        "A graph is laid out by Graphviz's `dot`, which is a program of its own: apt-get install graphviz. The\n"
+        "graph as text needs no layout: kvproto export TARGET --to dot.",
     ),
     "KV033": Entry(
         "nothing cites that",

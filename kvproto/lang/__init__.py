@@ -14,6 +14,7 @@ from kvproto.lang.properties import (
     strong,
     weak,
 )
+from kvproto.lang.reports import Mechanism, Report
 from kvproto.lang.sorts import Array, Bag, Bool, Int, Opt, Queue, Set, Sort
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "Flights",
     "Int",
     "Machine",
+    "Mechanism",
     "Model",
     "NotEnabled",
     "Opt",
@@ -31,6 +33,7 @@ __all__ = [
     "Preset",
     "Queue",
     "Record",
+    "Report",
     "Scope",
     "Set",
     "Sort",

@@ -21,8 +21,8 @@ from kvproto.diagnostics import KvError, Loc, did_you_mean
 from kvproto.lang.model import Model
 from kvproto.lang.source import shown_name
 
-BLOCKS = "blocks"
-"""Folder of `models/` with many small models, one a file."""
+BLOCKS, PATTERNS, KIT = "blocks", "patterns", "kit"
+"""Folders of `models/` with many small models, one a file, and the one with what they are made of."""
 
 _FOLDERS: set[Path] = set()
 """Folders of the file targets loaded so far."""
@@ -38,17 +38,31 @@ class Target:
 
 
 def shipped_models() -> list[str]:
-    """Names of the models that ship with kvproto, without the building blocks."""
+    """Names of the models that ship with kvproto, without those of one mechanism each."""
     folder = shipped.ROOT / "models"
     names = [p.stem for p in folder.glob("*.py") if p.stem != "__init__"]
-    names += [p.parent.name for p in folder.glob("*/__init__.py") if p.parent.name != BLOCKS]
+    names += [p.parent.name for p in folder.glob("*/__init__.py") if p.parent.name not in (BLOCKS, PATTERNS, KIT)]
     return sorted(names)
 
 
 def building_blocks() -> list[str]:
     """Names of the shipped models of one mechanism each: `blocks.page_pool`."""
-    folder = shipped.ROOT / "models" / BLOCKS
-    return sorted(f"{BLOCKS}.{p.stem}" for p in folder.glob("*.py") if p.stem != "__init__")
+    return _one_a_file(BLOCKS)
+
+
+def patterns() -> list[str]:
+    """Names of the shipped models of public bug reports: `patterns.freed_under_write`."""
+    return _one_a_file(PATTERNS)
+
+
+def every_model() -> list[str]:
+    """Names of all models that ship with kvproto."""
+    return [*shipped_models(), *building_blocks(), *patterns()]
+
+
+def _one_a_file(folder: str) -> list[str]:
+    files = (shipped.ROOT / "models" / folder).glob("*.py")
+    return sorted(f"{folder}.{p.stem}" for p in files if p.stem != "__init__")
 
 
 def find(text: str) -> Target:
@@ -71,7 +85,7 @@ def find(text: str) -> Target:
     if is_file:
         attribute = name.removeprefix(":") or None
         return Target(text, _model_in(_import_file(Path(path + suffix), text), attribute, text), preset or None)
-    if name in (known := [*shipped_models(), *building_blocks()]):
+    if name in (known := every_model()):
         return Target(text, _model_in(_import(f"kvproto.shipped.models.{name}", text), None, text), preset or None)
     where, _, attribute = name.rpartition(":")
     if attribute.isidentifier() and all(part.isidentifier() for part in where.split(".")):
@@ -79,7 +93,7 @@ def find(text: str) -> Target:
     raise KvError(
         "KV001",
         f"there is no model '{_shown(name)}'{did_you_mean(name, known)}",
-        reason=f"shipped models: {', '.join(shipped_models())}; building blocks: {', '.join(building_blocks())}",
+        reason=f"shipped models: {', '.join(shipped_models())}; kvproto list shows blocks.NAME and patterns.NAME too",
         cure="give one of these, a file such as model.py, or package.module:object",
     )
 

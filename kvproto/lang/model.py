@@ -13,6 +13,7 @@ from kvproto.lang.binding import Params
 from kvproto.lang.cites import Cites, checked
 from kvproto.lang.native import Record
 from kvproto.lang.properties import MARK, ClaimMark, FairnessMark
+from kvproto.lang.reports import Report
 from kvproto.lang.sorts import Sort
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -73,15 +74,25 @@ class Preset:
     """A named choice of parameters: an engine version, a benchmark variant.
 
     `base` names a preset whose choices are taken first; `scope` is the scope used unless another is asked for.
+    `expect` says what a search has to find, for `kvproto suite`: the properties that break with the length of the
+    shortest run (None for claims about runs, whose counterexamples have no shortest form); all others hold.
     """
 
     def __init__(
-        self, name: str, doc: str, *, base: str | None = None, scope: str | None = None, **values: Any
+        self,
+        name: str,
+        doc: str,
+        *,
+        base: str | None = None,
+        scope: str | None = None,
+        expect: Mapping[str, int | None] | None = None,
+        **values: Any,
     ) -> None:
         self.name = name
         self.doc = doc
         self.base = base
         self.scope = scope
+        self.expect = expect
         self.values: Mapping[str, Any] = values
 
 
@@ -133,7 +144,8 @@ class Model:
     `parts` and `properties` are modules (or names of imported modules, such as `__name__`) whose decorated functions
     are taken in order of appearance.  `terminal` is a predicate of states in which nothing more has to happen; with it
     (or with `deadlock=True`) a state without successor that does not satisfy it is a deadlock.  `fairness` says which
-    steps are not put off forever; states that do not satisfy `constraint` are judged, but not left.
+    steps are not put off forever; states that do not satisfy `constraint` are judged, but not left.  `reports` are the
+    public bug reports that it is a model of.
     """
 
     name: str
@@ -150,6 +162,7 @@ class Model:
     flights: Sequence[Flights] = ()
     fairness: Sequence[FairnessMark] = ()
     constraint: Callable[[Any], bool] | None = None
+    reports: Sequence[Report] = ()
     source: str = field(default="", init=False)
 
     def __post_init__(self) -> None:

@@ -1,0 +1,1 @@
+"""Public bug reports as models, one mechanism a file; targets `patterns.NAME`."""
