@@ -6,7 +6,7 @@ bundle says how many are still to come.  What happens to pages is put in words i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -52,7 +52,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A pool's bundles, how wide they are together, and its events by step."""
+    """A pool's bundles, how wide they are together, its events by step; without a name, writes to who knows where."""
 
     pool: str
     bundles: tuple[Bundle, ...]
@@ -65,14 +65,31 @@ class Column:
 
 
 def columns(report: Report) -> list[Column]:
-    """One for every pool that writes go to, in the order of the model."""
+    """One for every pool that writes go to, in the order of the model; without writes, for every pool that is used.
+
+    A pool that a write was read from after its page had been given away is shown too.
+    """
     found = []
     for pool in report.pools:
         flights = [flight for flight in report.flights if flight.target is not None and flight.target.pool == pool.name]
-        if flights:
+        happened = events(pool, flights)
+        if flights or _reread(report, pool) or (not report.flights and happened):
             bundles, width = _bundles(flights)
-            found.append(Column(pool.name, bundles, width, events(pool, flights)))
+            found.append(Column(pool.name, bundles, width, happened))
+    lost = [flight for flight in report.flights if flight.target is None]
+    if lost:
+        bundles, width = _bundles(lost)
+        found.append(Column("", bundles, width, _by_step(_ways(lost))))
     return found
+
+
+def _reread(report: Report, pool: Pool) -> bool:
+    """Whether a write out of this pool brought what another request had put there meanwhile."""
+    return any(
+        flight.source is not None and flight.source.pool == pool.name and flight.source_late
+        for flight in report.flights
+        if flight.landed is not None and flight.source_owner is not None
+    )
 
 
 def _bundles(flights: Sequence[Flight]) -> tuple[tuple[Bundle, ...], float]:
@@ -93,32 +110,66 @@ def _bundles(flights: Sequence[Flight]) -> tuple[tuple[Bundle, ...], float]:
         busy.append((x, x + width, posted, last))
         strips = tuple(Strip(flight, x + at * thin, thin) for at, flight in enumerate(members))
         bundles.append(Bundle(request, posted, strips))
-    return tuple(bundles), max(until for _, until, _, _ in busy)
+    return tuple(bundles), max((until for _, until, _, _ in busy), default=0.0)
 
 
 def _end(flight: Flight) -> int:
     return flight.ended if flight.ended is not None else 1 << 40
 
 
+_Happening = tuple[int, str, bool, bool]
+"""Step, words, whether it is a landing, whether it is alarming."""
+
+
 def events(pool: Pool, flights: Sequence[Flight]) -> dict[int, list[Event]]:
     """What happens to the pages of a pool, by step: who gets and frees them, which writes set out and arrive."""
-    found: dict[tuple[int, str, bool], list[str]] = {}
+    return _by_step([*_owners(pool), *_ways(flights, pool)], pool.pages)
+
+
+def _owners(pool: Pool) -> Iterator[tuple[_Happening, str]]:
     for page, cells in zip(pool.pages, pool.cells, strict=True):
         for before, after in pairwise(cells):
-            if before.owner == after.owner:
-                continue
-            what = f"{after.owner} gets" if after.owner is not None else f"{before.owner} frees"
-            found.setdefault((after.since, what, False), []).append(page)
+            if before.owner != after.owner:
+                what = f"{after.owner} gets" if after.owner is not None else f"{before.owner} frees"
+                yield (after.since, what, False, False), page
+
+
+def _ways(flights: Sequence[Flight], pool: Pool | None = None) -> Iterator[tuple[_Happening, str]]:
     for flight in flights:
-        page = flight.target.label if flight.target is not None else ""
+        page = flight.target.label if flight.target is not None else flight.position
         if flight.posted:
-            found.setdefault((flight.posted, f"{flight.request} posts to", False), []).append(page)
+            yield (flight.posted, f"{flight.request} posts to", False, False), page
         if flight.landed is not None:
-            word = f"LATE: {flight.request} lands in" if flight.late else f"{flight.request} lands in"
-            found.setdefault((flight.landed, word, flight.late), []).append(page)
+            yield (flight.landed, *_landing(flight, pool)), page
         elif flight.ended is not None:
-            found.setdefault((flight.ended, f"{flight.request} is dropped for", False), []).append(page)
+            word = f"{flight.request} is dropped for" if flight.target is not None else f"no more: {flight.request} to"
+            yield (flight.ended, word, False, False), page
+
+
+def _landing(flight: Flight, pool: Pool | None) -> tuple[str, bool, bool]:
+    """The words of a landing, also whose bytes it brought if not its own request's."""
+    brought = _brought(flight, pool)
+    if brought is not None and brought != flight.request:
+        return f"{flight.request} lands {brought}'s bytes in", True, True
+    return f"{'LATE: ' * flight.late}{flight.request} lands in", True, flight.late
+
+
+def _brought(flight: Flight, pool: Pool | None) -> str | None:
+    """What its slice of the page held after the landing."""
+    if pool is None or flight.target is None or flight.landed is None or flight.target.label not in pool.pages:
+        return None
+    contents = pool.at(flight.target.label, flight.landed).contents
+    at = pool.slices.index(flight.slice) if flight.slice in pool.slices else 0
+    return contents[at] if at < len(contents) else None
+
+
+def _by_step(happenings: Iterable[tuple[_Happening, str]], order: Sequence[str] = ()) -> dict[int, list[Event]]:
+    """The same happening to several pages is told once."""
+    pages: dict[_Happening, list[str]] = {}
+    for happening, page in happenings:
+        pages.setdefault(happening, []).append(page)
     by_step: dict[int, list[Event]] = {}
-    for (step, what, alarm), pages in sorted(found.items()):
-        by_step.setdefault(step, []).append(Event(f"{what} {ranges(pages, pool.pages)}", "lands" in what, alarm))
+    for (step, what, landing, alarm), found in sorted(pages.items()):
+        named = ranges(found, order) if order else ", ".join(dict.fromkeys(found))
+        by_step.setdefault(step, []).append(Event(f"{what} {named}", landing, alarm))
     return by_step

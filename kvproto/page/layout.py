@@ -17,7 +17,7 @@ from kvproto.trace.printable import cut, printable
 CALL = 12.0
 NOTE = 11.5
 EVENT = 10.5
-LINE = 13
+LINE = 14
 """Sizes of letters, and the height of a line of notes."""
 
 MOST = 2
@@ -91,6 +91,16 @@ class Layout:
         """The lane of a pool, if it has one."""
         return next((pool for pool in self.pools if pool.name == name), None)
 
+    def right_of(self, step: int) -> tuple[bool, bool]:
+        """Whether a line leaves the step's dot to the right, and whether one arrives from there."""
+        report, x = self.report, self.lane(self.report.row(step).lane).x
+        sent = [m for m in report.messages if m.sent == step and m.taken is not None and self.lane(m.taker).x > x]
+        got = [m for m in report.messages if m.taken == step and self.lane(m.sender).x > x]
+        posted = any(
+            flight.posted == step for pool in self.pools for bundle in pool.column.bundles for flight in bundle.flights
+        )
+        return bool(sent) or posted, bool(got)
+
     @property
     def edge(self) -> float:
         """How far words of the machines may reach to the right."""
@@ -121,7 +131,7 @@ def heading(name: str) -> float:
 
 def pool_title(pool: str) -> str:
     """What is written above the lane of a pool."""
-    return f"pages of {pool}"
+    return f"pages of {pool}" if pool else "writes under way"
 
 
 def short(call: str) -> str:
@@ -149,7 +159,7 @@ def layout(report: Report) -> Layout:
         x = right
     extra = max((min(len(lines(row.notes)), MOST) for row in report.rows), default=0)
     spoken = max((len(texts) for pool in pools for texts in pool.column.events.values()), default=0)
-    pitch = 24.0 + LINE * max(extra, min(spoken - 1, 1), 0)
+    pitch = 12.0 + LINE * max(1 + extra, min(spoken, MOST))
     return Layout(report, tuple(lanes), tuple(pools), left, pitch, x + 12)
 
 

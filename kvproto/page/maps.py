@@ -9,8 +9,10 @@ requests in `Report.requests` alone, and all colours are classes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from kvproto.explain import Page
 from kvproto.page.style import look
 from kvproto.page.svg import NAMESPACE, Drawing, Shape, group, moved, room, tag, text, title, words
 from kvproto.report.report import Cell, Pool, Report
@@ -25,6 +27,22 @@ _ROWS = ((8, 8), (24, 12), (1 << 40, 16))
 """So many pages stand in rows of so many."""
 
 _DOTS = 4
+
+_MISREAD = (
+    '<g class="wrong" transform="translate(56,44)"><circle r="8"/><path d="M-3.5 -3.5L3.5 3.5M3.5 -3.5L-3.5 3.5"/></g>'
+)
+"""The mark of a page that the step reads for a request that had not written it."""
+
+
+def misread(report: Report) -> dict[Page, list[int]]:
+    """The steps at which each page was read for a request that had not written it; a landing only copies."""
+    copied = {(flight.landed, flight.source) for flight in report.flights}
+    found: dict[Page, list[int]] = {}
+    for read in report.reads:
+        real = read.step <= len(report.rows) and read.reader is not None and (read.step, read.page) not in copied
+        if real and not read.own and read.step not in found.get(read.page, []):
+            found.setdefault(read.page, []).append(read.step)
+    return found
 
 
 def page_maps(report: Report, *, state: int | None = None) -> str:
@@ -54,37 +72,41 @@ def per_row(pages: int) -> int:
 
 def pool_map(report: Report, pool: Pool, state: int) -> Drawing:
     """All pages of a pool in a state."""
-    wide = per_row(len(pool.pages))
+    wide, wrong = per_row(len(pool.pages)), misread(report)
     cells = [
-        _cell(report, pool, page, state, at % wide * STEP_X + 4, at // wide * STEP_Y + 4)
+        _cell(report, pool, page, state, moved(at % wide * STEP_X + 4, at // wide * STEP_Y + 4), wrong)
         for at, page in enumerate(pool.pages)
     ]
     rows = -(-len(pool.pages) // wide)
     return Drawing(wide * STEP_X, rows * STEP_Y, "".join(cells))
 
 
-def _cell(report: Report, pool: Pool, page: str, state: int, x: float, y: float) -> str:
-    cell = pool.at(page, state)
+def _cell(report: Report, pool: Pool, page: str, state: int, place: str, wrong: Mapping[Page, list[int]]) -> str:
+    cell, steps = pool.at(page, state), wrong.get(Page(pool.name, page), [])
     return tag(
         "g",
         {
-            "class": kind(cell),
+            "class": kind(cell) + " misread" * (state in steps),
             "role": "img",
             "data-pool": pool.name,
             "data-page": page,
             "aria-label": cell.words,
-            "transform": moved(x, y),
+            "data-misread": " ".join(map(str, steps)) or None,
+            "transform": place,
         },
         title(cell.words),
         inside(report.requests, page, cell),
+        _MISREAD if steps else "",
     )
 
 
 def kind(cell: Cell) -> str:
-    """The classes of a cell: `stale` where owner and content differ, `free` where nobody owns it."""
+    """The classes of a cell: `stale` where owner and content differ, `blank` if empty, `free` if nobody owns it."""
     if cell.owner is None:
         return "cell free" if any(content is not None for content in cell.contents) else "cell free empty"
-    return "cell stale" if cell.stale else "cell"
+    if not cell.stale:
+        return "cell"
+    return "cell stale" if any(content is not None for content in cell.contents) else "cell stale blank"
 
 
 def inside(requests: Sequence[str], page: str, cell: Cell) -> str:
@@ -177,19 +199,20 @@ def _key(report: Report) -> str:
 def key(report: Report, *, width: float = 700) -> Drawing:
     """The legend of the maps: samples with words."""
     x, y, parts = 4.0, 4.0, []
-    for cell, told in _samples(report):
+    for cell, more, told in _samples(report):
         wide = WIDTH * 0.62 + 10 + room(told, 10.5) * 1.05 + 20
         if x + wide > width and x > 4:
             x, y = 4.0, y + 42
-        small = {"class": kind(cell), "transform": f"{moved(x, y)} scale(.62)"}
+        small = {"class": f"{kind(cell)} {more}".strip(), "transform": f"{moved(x, y)} scale(.62)"}
         parts.append(
-            group(small, inside(report.requests, "", cell)) + text(x + WIDTH * 0.62 + 8, y + 21, told, "small")
+            group(small, inside(report.requests, "", cell), _MISREAD if more else "")
+            + text(x + WIDTH * 0.62 + 8, y + 21, told, "small")
         )
         x += wide
     return Drawing(width, y + 42, "".join(parts))
 
 
-def _samples(report: Report) -> Iterator[tuple[Cell, str]]:
+def _samples(report: Report) -> Iterator[tuple[Cell, str, str]]:
     """A cell of each kind that occurs, as it first occurs, with its meaning."""
     meanings = {
         "own": "owned and written by the same",
@@ -200,13 +223,20 @@ def _samples(report: Report) -> Iterator[tuple[Cell, str]]:
     }
     found: dict[str, Cell] = {}
     for cell in (cell for pool in report.pools for history in pool.cells for cell in history):
-        bare = Cell(0, cell.owner, cell.contents, (), cell.stale, "")
+        bare = replace(cell, coming=())
         found.setdefault(_meaning(cell), bare)
         if cell.coming:
             found.setdefault("coming", cell)
     for name, meaning in meanings.items():
         if name in found:
-            yield found[name], meaning
+            yield found[name], "", meaning
+    for page, steps in list(misread(report).items())[:1]:
+        pool = next(pool for pool in report.pools if pool.name == page.pool)
+        yield (
+            replace(pool.at(page.label, steps[0]), coming=()),
+            "misread",
+            "read in this step for one who had not written it",
+        )
 
 
 def _meaning(cell: Cell) -> str:

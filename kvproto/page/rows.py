@@ -10,6 +10,9 @@ from kvproto.report.report import Note, Row
 
 BAD = ("wrong", "fault")
 
+_HEAD = 9
+"""The length of an arrow head."""
+
 
 def rows(layout: Layout, *, slices: bool) -> str:
     """All steps; `slices` says that the verdict rests on some of them only, so that the others are dimmed."""
@@ -80,10 +83,20 @@ def _dot(x: float, *, bad: bool, late: bool) -> str:
 def _call(layout: Layout, row: Row, x: float, y: float) -> Iterator[str]:
     """The call beside the dot, and remarks below it: to the right, or to the left where there is more room."""
     call, notes = short(row.call), lines(row.notes)
-    yield _placed(layout, call, room(call, CALL, mono=True), "call", x, 0, y)
+    gap, shift = _evasion(layout, row.number)
+    first = -LINE / 2 * len(notes[:MOST]) if notes else shift
+    yield _placed(layout, call, room(call, CALL, mono=True), "call", x + gap, first, y)
     for at, note in enumerate(notes[:MOST], 1):
         content = note.text if at < MOST or len(notes) == MOST else f"{note.text} (and {len(notes) - MOST} more)"
-        yield _placed(layout, content, room(content, NOTE) * 1.08, f"note {note.kind}", x, at * LINE, y)
+        yield _placed(layout, content, room(content, NOTE) * 1.08, f"note {note.kind}", x, first + at * LINE, y)
+
+
+def _evasion(layout: Layout, step: int) -> tuple[float, float]:
+    """How a call makes room for lines that leave its dot to the right, or arrive from there: aside and up or down."""
+    leaves, arrives = layout.right_of(step)
+    if leaves and arrives:
+        return _HEAD, 0
+    return (_HEAD, 0) if arrives else (0, -6 if leaves else 0)
 
 
 def _placed(layout: Layout, content: str, wide: float, kind: str, x: float, below: float, y: float) -> str:
@@ -103,10 +116,10 @@ def _said(layout: Layout, pool: PoolLane, step: int) -> Iterator[str]:
     y = layout.y(step)
     if found:
         yield tag("rect", {"class": "tick", "x": pool.x - 3.5, "y": -3.5, "width": 7, "height": 7})
-    for at, event in enumerate(found[:2]):
-        more = f" (and {len(found) - 2} more)" if at == 1 and len(found) > 2 else ""
+    for at, event in enumerate(found[:MOST]):
+        more = f" (and {len(found) - MOST} more)" if at == MOST - 1 and len(found) > MOST else ""
         kind = "event alarm" if event.alarm else "event"
-        below = at * LINE
+        below = (at - (min(len(found), MOST) - 1) / 2) * LINE
         wide = room(event.text + more, EVENT, mono=True)
         layout.taken.append(Box(pool.words - 3, y + below - 8, pool.words + wide + 3, y + below + 6))
         yield text(pool.words, below + 3.5, event.text + more, kind)

@@ -93,7 +93,7 @@ def stylesheet() -> str:
 _RULES = """
 .kv{background:var(--kv-paper);font:12px/1.3 system-ui,"Segoe UI",Roboto,"Helvetica Neue","DejaVu Sans",sans-serif}
 .kv-definitions{position:absolute}
-.kv text{fill:var(--kv-ink);paint-order:stroke;stroke:var(--kv-paper);stroke-width:4px;stroke-linejoin:round}
+.kv text{fill:var(--kv-ink);paint-order:stroke;stroke:var(--kv-paper);stroke-width:3.5px;stroke-linejoin:round}
 .kv .call,.kv .number,.kv .who,.kv .event{
 font-family:ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
 .kv .call{font-size:12px}
@@ -155,6 +155,9 @@ font-family:ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
 .kv .cell .edge{fill:none;stroke:var(--own);stroke-width:2.5}
 .kv .cell .edge.none{stroke:var(--kv-life);stroke-width:1;stroke-dasharray:none}
 .kv .cell.stale .edge{stroke-width:5}
+.kv .cell.blank .edge{stroke-width:2.5}
+.kv .cell .wrong{display:none;fill:var(--kv-alarm);stroke:var(--kv-paper);stroke-width:2}
+.kv .cell.misread .wrong{display:inline}
 .kv .cell.free .fill,.kv .cell.free .hatch{opacity:.4}
 .kv .cell .page{font-size:10px;font-weight:700}
 .kv .cell .who{font-size:10.5px}

@@ -50,7 +50,7 @@ def _flight(layout: Layout, pool: PoolLane, strip: Strip, *, line: bool) -> str:
             "data-flight": flight.name,
             "data-from": str(flight.posted),
             "data-to": None if flight.ended is None else str(flight.ended),
-            "data-page": f"{pool.name}/{page}",
+            "data-page": f"{pool.name}/{page}" if page else None,
             "data-request": flight.request,
         },
         title(_told(flight, pool)),
