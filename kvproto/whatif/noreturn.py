@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from kvproto.engine.clock import Clock
 from kvproto.engine.evaluate import State
 from kvproto.ir.nodes import LIVENESS, System
 from kvproto.trace.analysis import NoReturn
 from kvproto.trace.trace import Trace
-from kvproto.whatif.future import Budget, Futures, NotKnownError
+from kvproto.whatif.budget import Budget, NotKnownError
+from kvproto.whatif.future import Futures
 from kvproto.whatif.runs import NoSuchRunError, walk_of
 
 __all__ = ["Budget", "NotKnown", "point_of_no_return"]
@@ -40,7 +40,7 @@ def point_of_no_return(system: System, trace: Trace, budget: Budget | None = Non
         walk = walk_of(system, trace)
     except NoSuchRunError as problem:
         return NotKnown(f"the trace does not fit the model: {problem}")
-    futures = Futures(system, system.claim(trace.property), budget, Clock().seconds)
+    futures = Futures(system, system.claim(trace.property), budget)
     return _backwards(futures, walk.states, len(trace.steps))
 
 
