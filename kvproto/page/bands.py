@@ -20,11 +20,22 @@ _THIN, _THICK, _BUNDLE = 2.5, 14.0, 48.0
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """A write in its place: x counts from the beginning of the column."""
+    """A write in its place: x counts from the beginning of the column.
+
+    `brought` is whose content its part of the page held after the landing, where that is not the write's own request.
+    """
 
     flight: Flight
     x: float
     width: float
+    brought: str | None
+
+    @property
+    def kind(self) -> str:
+        """`late`, or `foreign` with the bytes of another request, or "" for what is as it should be."""
+        if self.flight.landed is None:
+            return ""
+        return "late" if self.flight.late else "foreign" if self.brought is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +85,7 @@ def columns(report: Report) -> list[Column]:
         flights = [flight for flight in report.flights if flight.target is not None and flight.target.pool == pool.name]
         happened = events(pool, flights)
         if flights or _reread(report, pool) or (not report.flights and happened):
-            bundles, width = _bundles(flights)
+            bundles, width = _bundles(flights, pool)
             found.append(Column(pool.name, bundles, width, happened))
     lost = [flight for flight in report.flights if flight.target is None]
     if lost:
@@ -92,7 +103,7 @@ def _reread(report: Report, pool: Pool) -> bool:
     )
 
 
-def _bundles(flights: Sequence[Flight]) -> tuple[tuple[Bundle, ...], float]:
+def _bundles(flights: Sequence[Flight], pool: Pool | None = None) -> tuple[tuple[Bundle, ...], float]:
     """Each bundle at the first place that is free while it flies."""
     together: dict[tuple[int, str], list[Flight]] = {}
     for flight in flights:
@@ -108,7 +119,7 @@ def _bundles(flights: Sequence[Flight]) -> tuple[tuple[Bundle, ...], float]:
             if start <= last and posted <= stop and x < until + SPACE and begin < x + width + SPACE:
                 x = until + SPACE
         busy.append((x, x + width, posted, last))
-        strips = tuple(Strip(flight, x + at * thin, thin) for at, flight in enumerate(members))
+        strips = tuple(Strip(f, x + at * thin, thin, _foreign(f, pool)) for at, f in enumerate(members))
         bundles.append(Bundle(request, posted, strips))
     return tuple(bundles), max((until for _, until, _, _ in busy), default=0.0)
 
@@ -148,19 +159,19 @@ def _ways(flights: Sequence[Flight], pool: Pool | None = None) -> Iterator[tuple
 
 def _landing(flight: Flight, pool: Pool | None) -> tuple[str, bool, bool]:
     """The words of a landing, also whose bytes it brought if not its own request's."""
-    brought = _brought(flight, pool)
-    if brought is not None and brought != flight.request:
+    brought = _foreign(flight, pool)
+    if brought is not None:
         return f"{flight.request} lands {brought}'s bytes in", True, True
     return f"{'LATE: ' * flight.late}{flight.request} lands in", True, flight.late
 
 
-def _brought(flight: Flight, pool: Pool | None) -> str | None:
-    """What its slice of the page held after the landing."""
+def _foreign(flight: Flight, pool: Pool | None) -> str | None:
+    """Whose content its slice of the page held after the landing, if not its own request's."""
     if pool is None or flight.target is None or flight.landed is None or flight.target.label not in pool.pages:
         return None
     contents = pool.at(flight.target.label, flight.landed).contents
     at = pool.slices.index(flight.slice) if flight.slice in pool.slices else 0
-    return contents[at] if at < len(contents) else None
+    return contents[at] if at < len(contents) and contents[at] != flight.request else None
 
 
 def _by_step(happenings: Iterable[tuple[_Happening, str]], order: Sequence[str] = ()) -> dict[int, list[Event]]:

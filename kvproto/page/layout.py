@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from kvproto.page.bands import Column, columns
-from kvproto.page.svg import Box, room
+from kvproto.page.svg import Box, Shape, moved, room, tag, text
 from kvproto.report.report import Note, Report
 from kvproto.trace.printable import cut, printable
 
@@ -31,6 +31,9 @@ _LOOP = 78
 _HEADER = 56
 _GAP = 26
 _NARROW, _WIDE = 104, 236
+_PARTS = (0.5, 0.44, 0.56, 0.38, 0.62, 0.32, 0.68, 0.26, 0.74, 0.2, 0.8)
+"""Where on a line a label may stand, best first."""
+
 _ROOM = 1000
 """What the machines' lanes may take together before they are squeezed."""
 
@@ -123,6 +126,19 @@ class Layout:
             return x, y
         return None
 
+    def on_line(self, content: str, size: float, start: tuple[float, float], stop: tuple[float, float]) -> str | None:
+        """A label at some part of a line, as near to its middle as there is room."""
+        places = [tuple(a + (b - a) * part for a, b in zip(start, stop, strict=True)) for part in _PARTS]
+        found = self.label(content, size, [(x, y) for x, y in places])
+        if found is None:
+            return None
+        wide = room(content, size) + 6
+        plate: Shape = {"x": -wide / 2, "y": -size * 0.65, "width": wide, "height": size * 1.3, "rx": 3}
+        words = text(0, size * 0.33, content, "label", anchor="middle")
+        part = _PARTS[places.index(found)]
+        at: Shape = {"class": "at", "data-t": str(part), "transform": moved(*found)}
+        return tag("g", at, tag("rect", {"class": "plate", **plate}), words)
+
 
 def heading(name: str) -> float:
     """How wide the box with a lane's name is."""
@@ -159,7 +175,7 @@ def layout(report: Report) -> Layout:
         x = right
     extra = max((min(len(lines(row.notes)), MOST) for row in report.rows), default=0)
     spoken = max((len(texts) for pool in pools for texts in pool.column.events.values()), default=0)
-    pitch = 12.0 + LINE * max(1 + extra, min(spoken, MOST))
+    pitch = 9.0 + LINE * max(1 + extra, min(spoken, MOST))
     return Layout(report, tuple(lanes), tuple(pools), left, pitch, x + 12)
 
 
@@ -185,4 +201,4 @@ def _wanted(report: Report, name: str) -> float:
 
 def _notes(report: Report, name: str) -> float:
     found = [room(note.text, NOTE) + 30 for row in report.rows if row.lane == name for note in lines(row.notes)]
-    return min(max(found, default=0), 300)
+    return min(max(found, default=0), 400)

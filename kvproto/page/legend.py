@@ -46,15 +46,22 @@ def _entries(places: Layout, *, slices: bool) -> Iterator[tuple[str, float, str]
 
 
 def _writes(places: Layout) -> Iterator[tuple[str, float, str]]:
-    flights = [flight for flight in places.report.flights if flight.target is not None]
+    strips = [strip for pool in places.pools for bundle in pool.column.bundles for strip in bundle.strips]
+    flights, kinds = [strip.flight for strip in strips], {strip.kind for strip in strips}
     for place, request in enumerate(places.report.requests):
         if any(flight.request == request for flight in flights):
             strip = f'<rect class="band {look(place)}" {_STRIP}/><rect class="hatch {look(place)}" {_STRIP}/>'
             yield _mark("flight", strip), 22, f"a write of {request} is under way"
-    if any(flight.landed is not None and not flight.late for flight in flights):
+    if any(strip.flight.landed is not None and not strip.kind for strip in strips):
         yield _mark("flight", '<line class="line c4" x1="0" y1="-4" x2="32" y2="4"/>'), 32, "write, posted and landed"
-    if any(flight.landed is not None and flight.late for flight in flights):
+    if "late" in kinds:
         yield _mark("flight late", '<line class="line" x1="0" y1="-4" x2="32" y2="4"/>'), 32, "write that lands late"
+    if "foreign" in kinds:
+        yield (
+            _mark("flight foreign", '<line class="line" x1="0" y1="-4" x2="32" y2="4"/>'),
+            32,
+            "write, other bytes",
+        )
     if any(flight.late for flight in flights):
         yield _mark("flight", f'<rect class="lost" {_STRIP}/>'), 22, "its page is not its request's any more"
     if any(flight.ended is None for flight in flights):

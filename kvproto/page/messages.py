@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kvproto.page.layout import EVENT, Layout
-from kvproto.page.svg import Shape, group, moved, tag, text, title
+from kvproto.page.svg import Shape, group, moved, tag, title
 from kvproto.report.report import Message
 from kvproto.trace.printable import cut, printable
 
 _WORD = 20
-_CHORDS = (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74)
 
 
 def messages(layout: Layout) -> str:
@@ -54,12 +53,9 @@ def _word(layout: Layout, found: Sequence[Message], x1: float, y1: float, x2: fl
     """What the message is called, where there is room on its line."""
     names = list(dict.fromkeys(printable(message.text) for message in found))
     word = cut(", ".join(names), _WORD)
-    places = [(x1 + (x2 - x1) * t, y1 + (y2 - y1) * t) for t in _CHORDS]
-    place = layout.label(word, EVENT, places)
-    if place is not None:
-        t = _CHORDS[places.index(place)]
-        label = text(0, 3.5, word, "label", anchor="middle")
-        yield tag("g", {"class": "at", "data-t": t, "transform": moved(*place)}, label)
+    label = layout.on_line(word, EVENT, (x1, y1), (x2, y2))
+    if label is not None:
+        yield label
 
 
 def _stub(layout: Layout, sent: int, found: Sequence[Message]) -> str:

@@ -51,15 +51,15 @@ def _row(layout: Layout, row: Row, *, lit: bool) -> str:
             "transform": moved(0, y),
         },
         title(f"step {row.number}, {row.lane}: {row.full}. {row.text}"),
-        _dot(x, bad=bad, late="late" in kinds),
+        _dot(x, bad=bad, landing=bool({"late", "bytes"} & set(kinds))),
         text(layout.left, 4, str(row.number), "number", anchor="end"),
         *_call(layout, row, x, y),
         *(part for pool in layout.pools for part in _said(layout, pool, row.number)),
     )
 
 
-def _dot(x: float, *, bad: bool, late: bool) -> str:
-    """A disc; a cross in it where the step goes wrong, a lozenge where a write lands late."""
+def _dot(x: float, *, bad: bool, landing: bool) -> str:
+    """A disc; a cross in it where the step goes wrong, a lozenge where a write lands that should not."""
     if bad:
         cross = tag(
             "path",
@@ -69,7 +69,7 @@ def _dot(x: float, *, bad: bool, late: bool) -> str:
             },
         )
         return tag("circle", {"class": "dot", "cx": x, "cy": 0, "r": 8}) + cross
-    if late:
+    if landing:
         return tag(
             "path",
             {

@@ -118,7 +118,7 @@ font-family:ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
 .kv .pool .head{stroke-width:2}
 .kv .dot{fill:var(--kv-paper);stroke:var(--kv-dim);stroke-width:1.5}
 .kv .guilty .dot{fill:var(--kv-ink);stroke:var(--kv-ink)}
-.kv .bad .dot{fill:var(--kv-alarm);stroke:var(--kv-alarm)}
+.kv .bad .dot,.kv .late .dot,.kv .bytes .dot{fill:var(--kv-alarm);stroke:var(--kv-alarm)}
 .kv .cross{fill:none;stroke:var(--kv-paper);stroke-width:2;stroke-linecap:round}
 .kv .line{fill:none}
 .kv .message .line{stroke:var(--kv-message);stroke-width:1.6;marker-end:url(#kv-arrow-message)}
@@ -126,7 +126,8 @@ font-family:ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
 .kv .message .label{fill:var(--kv-message);font-style:italic}
 .kv .message .open{fill:var(--kv-paper);stroke:var(--kv-message);stroke-width:1.5}
 .kv .flight .line{stroke:var(--own);stroke-width:2.4}
-.kv .flight .label{fill:var(--own);font-weight:600}
+.kv .plate{fill:var(--kv-paper)}
+.kv .at text{stroke:none}
 .kv .flight .band{fill:var(--fill);fill-opacity:.55;stroke:var(--own);stroke-width:1}
 .kv .flight .hatch{fill-opacity:.6}
 .kv .flight .lost{fill:none;stroke:var(--kv-alarm);stroke-width:2.4;stroke-dasharray:5 3}
@@ -168,7 +169,9 @@ font-family:ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
 
 _SPECIAL = """
 .kv .flight.late .line{stroke:var(--kv-alarm);stroke-width:3.6;stroke-dasharray:9 4;marker-end:url(#kv-arrow-late)}
-.kv .flight.late .label{fill:var(--kv-alarm);font-weight:700}
+.kv .flight.foreign .line{marker-end:url(#kv-arrow-late)}
+.kv .flight.foreign .line{stroke:var(--kv-alarm);stroke-width:3;stroke-dasharray:14 3 3 3}
+.kv .flight .label{fill:var(--kv-alarm);font-weight:700;font-size:11.5px}
 .kv .flight.late .end{stroke:var(--kv-alarm)}
 .kv .flight .line.going,.kv .flight .line.dropped{marker-end:none;stroke-dasharray:3 3}
 @media (prefers-color-scheme:dark){.kv .cell .fill{fill-opacity:.6}}

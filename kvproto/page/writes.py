@@ -12,7 +12,7 @@ from kvproto.explain import Flight
 from kvproto.page.bands import Bundle, Strip
 from kvproto.page.layout import EVENT, Layout, PoolLane
 from kvproto.page.style import look
-from kvproto.page.svg import Shape, group, moved, tag, text, title
+from kvproto.page.svg import Shape, group, moved, tag, title
 from kvproto.report.report import Cell
 
 _LINES = 3
@@ -25,41 +25,42 @@ def writes(layout: Layout) -> str:
 
 
 def _bundle(layout: Layout, pool: PoolLane, bundle: Bundle) -> str:
-    drawn = _drawn(bundle.flights)
+    drawn = _drawn(bundle.strips)
     return "".join(_flight(layout, pool, strip, line=strip.flight.name in drawn) for strip in bundle.strips)
 
 
-def _drawn(flights: Sequence[Flight]) -> set[str]:
-    """The writes of a bundle with a line: late ones, and of the others those that end first and last."""
+def _drawn(strips: Sequence[Strip]) -> set[str]:
+    """The writes of a bundle with a line: odd ones, and of the others those that end first and last."""
+    flights = [strip.flight for strip in strips]
     ends: dict[tuple[int | None, bool], str] = {}
     for flight in sorted(flights, key=lambda flight: (flight.ended is None, flight.ended or 0)):
         ends.setdefault((flight.ended, flight.landed is None), flight.name)
-    late = {flight.name for flight in flights if flight.late and flight.landed is not None}
+    odd = {strip.flight.name for strip in strips if strip.kind}
     first = list(ends.values())
-    return late | set(first if len(first) <= _LINES else [first[0], first[-1]])
+    return odd | set(first if len(first) <= _LINES else [first[0], first[-1]])
 
 
 def _flight(layout: Layout, pool: PoolLane, strip: Strip, *, line: bool) -> str:
     flight = strip.flight
     colours = look(layout.report.requests.index(flight.request))
-    late = flight.late and flight.landed is not None
     page = flight.target.label if flight.target is not None else ""
     return group(
         {
-            "class": "flight late" if late else "flight",
+            "class": f"flight {strip.kind}".strip(),
             "data-flight": flight.name,
             "data-from": str(flight.posted),
             "data-to": None if flight.ended is None else str(flight.ended),
             "data-page": f"{pool.name}/{page}" if page else None,
             "data-request": flight.request,
         },
-        title(_told(flight, pool)),
+        title(_told(strip, pool)),
         *_strip(layout, pool, strip, colours),
         *(_line(layout, pool, strip, colours) if line else ()),
     )
 
 
-def _told(flight: Flight, pool: PoolLane) -> str:
+def _told(strip: Strip, pool: PoolLane) -> str:
+    flight = strip.flight
     page = flight.target.label if flight.target is not None else "?"
     part = f", slice {flight.slice}" if flight.slice else ""
     start = f"posted at step {flight.posted}" if flight.posted else "under way from the start"
@@ -68,6 +69,8 @@ def _told(flight: Flight, pool: PoolLane) -> str:
         ending = f"landed at step {flight.landed}"
         if flight.late:
             ending += ", LATE: the page was " + (f"{flight.owner}'s" if flight.owner is not None else "free")
+        if strip.brought is not None:
+            ending += f", with the bytes of {strip.brought}"
     elif flight.ended is not None:
         ending = f"dropped at step {flight.ended}"
     return f"write of {flight.request} to {pool.name} page {page}{part}: {start}, {ending}"
@@ -117,20 +120,19 @@ def _line(layout: Layout, pool: PoolLane, strip: Strip, colours: str) -> Iterato
     yield tag("line", {"class": f"line {colours}{how}", "x1": start, "y1": begin, "x2": stop, "y2": until})
     if how:
         yield tag("g", {"class": f"end {colours}", "transform": moved(stop, until)}, ENDS[how.strip()])
-    if flight.late and flight.landed is not None:
-        yield from _late(layout, start, begin, stop, until, colours)
+    if strip.kind:
+        yield from _word(layout, _WORDS[strip.kind], (start, begin), (stop, until))
 
 
 ENDS = {"dropped": '<path d="M-5 -5L5 5M5 -5L-5 5"/>', "going": '<circle r="4.5"/>'}
 """The ends of the lines of writes that did not land."""
 
 
-def _late(layout: Layout, x1: float, y1: float, x2: float, y2: float, colours: str) -> Iterator[str]:
+_WORDS = {"late": "LATE", "foreign": "WRONG BYTES"}
+
+
+def _word(layout: Layout, word: str, start: tuple[float, float], stop: tuple[float, float]) -> Iterator[str]:
     """The word on the line, where no other words are."""
-    ways = [0.5, 0.4, 0.6, 0.3, 0.7, 0.25, 0.75, 0.2, 0.8]
-    places = [(x1 + (x2 - x1) * t, y1 + (y2 - y1) * t) for t in ways]
-    found = layout.label("LATE", EVENT + 2, places)
+    found = layout.on_line(word, EVENT + 2, start, stop)
     if found is not None:
-        t = ways[places.index(found)]
-        word = text(0, 4, "LATE", f"label {colours}", anchor="middle")
-        yield tag("g", {"class": "at", "data-t": t, "transform": moved(*found)}, word)
+        yield found
