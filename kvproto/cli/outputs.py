@@ -121,9 +121,8 @@ class Told:
         found = []
         for row, (_, command) in zip(self.rows, self.asked, strict=False):
             traces = {name: codec.read(path) for name, path in row.traces.items()}
-            files = {**_sources(row.result.system), **{path: Path(path) for path in row.traces.values()}}
-            inside = {name: place for name, path in files.items() if (place := _within(root, path))}
-            found.append(Judged(row, traces, inside, command))
+            written = {path: place for path in row.traces.values() if (place := _within(root, path))}
+            found.append(Judged(row, traces, {**_sources(row.result.system, root), **written}, command))
         return found
 
 
@@ -144,20 +143,19 @@ def repository() -> Path:
     return known[0] if known else here
 
 
-def _sources(system: System) -> dict[str, Path]:
-    """The files that the names of source files in messages stand for.
+def _sources(system: System, root: Path) -> dict[str, str]:
+    """Where in the repository the source files are that messages name.
 
     A name is only the last part of a path for files that do not ship with kvproto, so the text decides between two.
     """
-    found: dict[str, Path] = {}
+    found: dict[str, str] = {}
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
         if not isinstance(file, str) or not file.endswith(".py"):
             continue
-        path = Path(file)
-        name = shown_name(path)
-        if name not in found and name in system.sources and _text(path) == system.sources[name]:
-            found[name] = path
+        name = shown_name(Path(file))
+        if name in system.sources and _text(Path(file)) == system.sources[name] and (place := _within(root, file)):
+            found[name] = place
     return found
 
 
@@ -168,9 +166,9 @@ def _text(path: Path) -> str | None:
         return None
 
 
-def _within(root: Path, path: Path) -> str:
+def _within(root: Path, path: str) -> str:
     """The path as seen from the root; "" if it does not lie there."""
-    full = path.resolve()
+    full = Path(path).resolve()
     return full.relative_to(root).as_posix() if full.is_relative_to(root) else ""
 
 

@@ -116,10 +116,12 @@ def _property(text: str) -> str:
 
 def summary(results: Sequence[Judged], *, room: int = SUMMARY_BYTES) -> str:
     """The summary in Markdown, at most `room` bytes of it: the table of verdicts, then why, the shortest run first."""
+    if room < KEPT_FREE:
+        return ""
     text = "\n".join(_table(results))
     left = room - KEPT_FREE - len(text.encode())
     if left < 0:
-        return cut(text, max(0, room - KEPT_FREE)) + "\n\nThe table is too long for a summary; the log has all of it.\n"
+        return cut(text, room - KEPT_FREE) + "\n\nThe table is too long for a summary; the log has all of it.\n"
     dropped = []
     for problem in problems(results):
         section = "\n" + "\n".join(_section(problem))

@@ -42,6 +42,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "pyproject.toml").write_text("")
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.setattr(sys, "path", list(sys.path))
+    # The tests may run in CI themselves.
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
+        monkeypatch.delenv(name, raising=False)
     return tmp_path / "work"
 
 

@@ -1,0 +1,160 @@
+"""`--sarif`, `--junit`, `--github`: where they go, what they leave alone, and what is refused before the search."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as Tree
+
+import pytest
+from cli_runs import drain
+
+if TYPE_CHECKING:
+    from cli_runs import Run, Spawn
+
+LEAK = "blocks.page_pool@leak"
+RIGHT = "blocks.page_pool"
+
+
+def test_files_are_written_beside_the_usual_output(kv: Run, here: Path) -> None:
+    plain = kv("check", LEAK)
+    done = kv("check", LEAK, "--sarif", "a.sarif", "--junit", "a.xml", "--json", "a.json")
+    log = json.loads(Path("a.sarif").read_text(encoding="utf-8"))
+
+    assert (1, 1) == (plain.code, done.code)
+    assert _untimed(plain.out) == _untimed(done.out)
+    assert 1 == log["runs"][0]["invocations"][0]["exitCode"]
+    assert "1" == Tree.parse("a.xml").getroot().get("failures")
+    assert LEAK == json.loads(Path("a.json").read_text(encoding="utf-8"))["target"]
+
+
+def _untimed(text: str) -> list[str]:
+    """The lines that do not hold figures of one run."""
+    return [line for line in text.splitlines() if " states  " not in line]
+
+
+@pytest.mark.parametrize("option", ["--sarif", "--junit"])
+def test_a_format_can_have_standard_output(option: str, kv: Run) -> None:
+    out = kv("check", LEAK, option, "-").out
+
+    if option == "--sarif":
+        assert "2.1.0" == json.loads(out)["version"]
+    else:
+        assert "testsuites" == Tree.fromstring(out.encode("utf-8")).tag
+
+
+@pytest.mark.parametrize("options", [("--json", "-", "--sarif", "-"), ("--sarif", "a", "--junit", "./a")])
+def test_two_results_cannot_share_a_place(options: tuple[str, ...], kv: Run, here: Path) -> None:
+    done = kv("check", LEAK, *options)
+
+    assert 2 == done.code
+    assert "KV026" in done.err and "name the same file" in done.err
+    assert "" == done.out
+
+
+@pytest.mark.parametrize("option", ["--sarif", "--junit", "--json"])
+def test_a_result_cannot_replace_the_checkpoint(option: str, kv: Run) -> None:
+    done = kv("check", LEAK, "--checkpoint", "a", option, "a")
+
+    assert 2 == done.code
+    assert f"{option} and the checkpoint name the same file" in done.err
+
+
+@pytest.mark.parametrize("option", ["--sarif", "--junit"])
+def test_an_unwritable_file_is_refused_before_the_search(option: str, kv: Run, here: Path) -> None:
+    done = kv("check", LEAK, option, "no/where")
+
+    assert 2 == done.code
+    assert "KV021" in done.err and "no/where" in done.err
+    assert not (here / ".kvproto").exists()
+
+
+def test_github_speaks_on_standard_error_and_in_the_summary(
+    kv: Run, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = kv("check", LEAK)
+    Path("summary.md").write_text("# Before\n", encoding="utf-8")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    done = kv("check", LEAK)
+    kv("check", RIGHT)
+    text = Path("summary.md").read_text(encoding="utf-8")
+
+    assert _untimed(plain.out) == _untimed(done.out)
+    assert done.err.startswith("::error ") and "title=no_page_lost violated::" in done.err
+    assert text.startswith("# Before\n")
+    assert 2 == text.count("## kvproto check")
+    assert 1 == text.count("### `no_page_lost` violated")
+
+
+@pytest.mark.parametrize(("option", "told"), [("--github", True), ("--no-github", False), (None, False)])
+def test_the_option_decides_before_the_environment(
+    option: str | None, told: bool, kv: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true" if option == "--no-github" else "false")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    done = kv("check", LEAK, *([option] if option else []))
+
+    assert told == ("::error" in done.err)
+    assert told == Path("summary.md").exists()
+
+
+def test_a_summary_that_cannot_be_written_is_refused_before_the_search(
+    kv: Run, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "no/where")
+    done = kv("check", LEAK, "--github")
+
+    assert (2, True) == (done.code, "KV021" in done.err)
+    assert not (here / ".kvproto").exists()
+
+
+def test_a_full_summary_is_left_as_it_is_but_for_a_word(kv: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """GitHub drops a summary of more than 1 MiB, the whole of it."""
+    path = Path("summary.md")
+    path.write_text("x" * ((1 << 20) - 1500) + "\n", encoding="utf-8")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(path))
+    kv("check", LEAK, "--github")
+
+    text = path.read_text(encoding="utf-8")
+    assert len(text.encode()) <= 1 << 20
+    assert "1 more do not hold" in text
+
+
+def test_the_command_to_search_again_has_the_settings(kv: Run) -> None:
+    kv("check", RIGHT, "--set", "writes_first=off", "--scope", "three", "--junit", "a.xml")
+    told = Tree.parse("a.xml").getroot()
+    again = {line for problem in told.iter("failure") for line in (problem.text or "").splitlines() if "again" in line}
+
+    assert "again: kvproto check blocks.page_pool --set writes_first=off --scope three --property reads_own" in again
+    for line in again:
+        assert 1 == kv(*line.removeprefix("again: kvproto ").split()).code
+
+
+def test_an_interrupted_check_says_what_was_not_searched(spawn: Spawn, here: Path) -> None:
+    terminal, side = pty.openpty()
+    child = spawn(
+        *("check", "outline@0.5.19", "outline@patched", RIGHT, "--no-symmetry"),
+        *("--junit", "a.xml", "--sarif", "a.sarif", "--set", "Req=3"),
+        stdout=subprocess.DEVNULL,
+        stderr=side,
+    )
+    os.close(side)
+    shown = ""
+    while "states/s" not in shown:
+        shown += os.read(terminal, 65536).decode()
+    child.send_signal(signal.SIGINT)
+    drain(terminal)
+    os.close(terminal)
+    suites = list(Tree.parse("a.xml").getroot())
+    (run,) = json.loads(Path("a.sarif").read_text(encoding="utf-8"))["runs"]
+
+    assert 130 == child.wait(timeout=60)
+    assert [False, True, True] == [suite.find("testcase[@name='searched']/error") is not None for suite in suites]
+    assert (False, 130) == (run["invocations"][0]["executionSuccessful"], run["invocations"][0]["exitCode"])
+    assert "open" in {result["kind"] for result in run["results"]}
