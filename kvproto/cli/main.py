@@ -20,6 +20,7 @@ VERBS = {
     "check": ("kvproto.cli.check", "check"),
     "list": ("kvproto.cli.listing", "list_models"),
     "show": ("kvproto.cli.show", "show"),
+    "view": ("kvproto.cli.view", "view"),
     "replay": ("kvproto.cli.replay", "replay"),
     "explain": ("kvproto.cli.explain", "explain"),
     "export": ("kvproto.cli.export", "export"),

@@ -1,0 +1,15 @@
+// The words of the static page, read where they stand: they are not written twice.
+
+export function adopt(article, data) {
+  data.init = {};
+  for (const name of article.querySelectorAll(".initial dt")) data.init[name.textContent] = name.nextElementSibling.textContent;
+  data.steps.forEach((step, index) => {
+    const [, what, changed, place] = article.querySelectorAll(`.steps tr[data-step="${index + 1}"] > td`);
+    step.full = what.querySelector("code").textContent;
+    step.text = what.querySelector("p").textContent;
+    step.notes = [...what.querySelectorAll(".note")].map((note) => [note.className.replace("note ", ""), note.textContent]);
+    step.changes = [...changed.querySelectorAll("li")].map((line) => [...line.children].map((part) => part.textContent));
+    step.loc = place.textContent;
+  });
+  return data;
+}
