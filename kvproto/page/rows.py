@@ -37,6 +37,7 @@ def _track(layout: Layout, row: Row) -> str:
 
 def _row(layout: Layout, row: Row, *, lit: bool) -> str:
     x = layout.lane(row.lane).x
+    layout.taken.append(Box(x - 9, layout.y(row.number) - 9, x + 9, layout.y(row.number) + 9))
     kinds = [note.kind for note in row.notes]
     classes = ["row", *(["guilty"] if lit else []), *dict.fromkeys("no-return" if k == "turn" else k for k in kinds)]
     bad = any(kind in BAD for kind in kinds)

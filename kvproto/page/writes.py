@@ -1,7 +1,7 @@
 """Writes in the space-time diagram: a sloped line from posting to landing, and a strip beside the pool meanwhile.
 
-A bundle of many writes has a line for the first and the last landing and for every one that is late; the strips show
-the others.  The line of a write that has not landed ends open, below the last step.
+A bundle of many writes has a line for the first and the last landing, and for the first and the last of those that
+should not be; the strips show the others.  The line of a write that has not landed ends open, below the last step.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from kvproto.page.svg import Shape, group, moved, tag, title
 from kvproto.report.report import Cell
 
 _LINES = 3
-"""At most so many lines of a bundle that are not late."""
+"""A bundle has at most so many lines of a kind."""
 
 
 def writes(layout: Layout) -> str:
@@ -30,14 +30,18 @@ def _bundle(layout: Layout, pool: PoolLane, bundle: Bundle) -> str:
 
 
 def _drawn(strips: Sequence[Strip]) -> set[str]:
-    """The writes of a bundle with a line: odd ones, and of the others those that end first and last."""
-    flights = [strip.flight for strip in strips]
-    ends: dict[tuple[int | None, bool], str] = {}
-    for flight in sorted(flights, key=lambda flight: (flight.ended is None, flight.ended or 0)):
-        ends.setdefault((flight.ended, flight.landed is None), flight.name)
-    odd = {strip.flight.name for strip in strips if strip.kind}
-    first = list(ends.values())
-    return odd | set(first if len(first) <= _LINES else [first[0], first[-1]])
+    """The writes of a bundle with a line: of each kind, and of each end, the first and the last if there are many."""
+    ends: dict[str, dict[int | None, str]] = {}
+    for strip in sorted(strips, key=_ending):
+        flight = strip.flight
+        kind = strip.kind or ("landed" if flight.landed is not None else "not landed")
+        ends.setdefault(kind, {}).setdefault(flight.ended, flight.name)
+    chosen = [list(names.values()) for names in ends.values()]
+    return {name for names in chosen for name in (names if len(names) <= _LINES else (names[0], names[-1]))}
+
+
+def _ending(strip: Strip) -> tuple[bool, int]:
+    return strip.flight.ended is None, strip.flight.ended or 0
 
 
 def _flight(layout: Layout, pool: PoolLane, strip: Strip, *, line: bool) -> str:

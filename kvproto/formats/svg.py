@@ -1,0 +1,109 @@
+"""A trace as one SVG file, for a slide or an issue thread: verdict, why, the space-time diagram, the pages at the end.
+
+The file needs nothing but itself: colours, hatches and arrow heads are in it, fonts are those of the reader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from kvproto.page.diagram import drawing
+from kvproto.page.layout import layout
+from kvproto.page.maps import key, pool_map
+from kvproto.page.style import CSS, definitions
+from kvproto.page.svg import NAMESPACE, Drawing, number, room, tag, text, words
+from kvproto.report.report import Report
+from kvproto.trace.printable import fold, printable
+
+_LEFT = 22.0
+_NARROWEST = 860.0
+_SIZE, _LINE = 12.5, 18.0
+_FACTS = ("claim", "model", "search")
+"""The lines of the header that fit a slide."""
+
+_RULES = """
+.kv .title{font-size:19px;font-weight:700}
+.kv .part{font-size:13.5px;font-weight:700}
+.kv .words{font-size:12.5px}
+.kv .fact{font-size:12.5px;fill:var(--kv-dim)}
+.kv .paper{fill:var(--kv-paper)}
+"""
+
+
+def svg(report: Report) -> str:
+    """The picture as a file."""
+    places = layout(report)
+    width = max(places.width + 2 * 8, _NARROWEST)
+    parts: list[str] = []
+    y = 0.0
+    for part in (_verdict(report, width), _why(report, width), drawing(places), *_maps(report, width)):
+        parts.append(part.at(8 if part.width == places.width else 0, y))
+        y += part.height
+    ground = tag("rect", {"class": "paper", "x": 0, "y": 0, "width": width, "height": y + 12})
+    style = tag("style", {}, words_of_style())
+    about = tag("title", {}, words(report.title)) + tag("desc", {}, words(" ".join(_sentences(report))))
+    body = Drawing(width, y + 12, "".join((about, style, definitions(), ground, *parts)))
+    picture = body.svg({"xmlns": NAMESPACE, "class": "kv", "role": "img", "aria-label": report.title})
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{picture}\n'
+
+
+def words_of_style() -> str:
+    """The rules as the text of an element."""
+    return (CSS + _RULES).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _verdict(report: Report, width: float) -> Drawing:
+    """What was violated, and in what."""
+    lines = [text(_LEFT, 34, line, "title") for line in _folded(report.title, width, 19)[:1]]
+    y = 58.0
+    for name, content in report.facts:
+        if name in _FACTS:
+            for at, line in enumerate(_folded(content, width - 70, _SIZE)):
+                lines += [text(_LEFT, y, name, "fact")] if at == 0 else []
+                lines.append(text(_LEFT + 62, y, line, "words"))
+                y += _LINE
+    return Drawing(width, y, "".join(lines))
+
+
+def _why(report: Report, width: float) -> Drawing:
+    """The sentences, numbered, and what would have been."""
+    lines, y = [], 14.0
+    for name, sentences in (("Why", report.why), ("What would have helped", report.whatif)):
+        if not sentences:
+            continue
+        lines.append(text(_LEFT, y, name, "part"))
+        y += _LINE + 2
+        for at, sentence in enumerate(sentences, 1):
+            lines.append(text(_LEFT + 10, y, f"{at}.", "words", anchor="end"))
+            for line in _folded("".join(span.text for span in sentence), width - 20, _SIZE):
+                lines.append(text(_LEFT + 18, y, line, "words"))
+                y += _LINE
+        y += 8
+    return Drawing(width, y, "".join(lines))
+
+
+def _sentences(report: Report) -> Iterator[str]:
+    for sentence in report.why:
+        yield "".join(span.text for span in sentence)
+
+
+def _folded(content: str, width: float, size: float) -> list[str]:
+    return fold(printable(content), int((width - 2 * _LEFT) / room("x", size)))
+
+
+def _maps(report: Report, width: float) -> Iterator[Drawing]:
+    """The pools after the last step, side by side as far as there is room, and how to read them."""
+    pools = [(pool.name, pool_map(report, pool, len(report.rows))) for pool in report.pools if pool.pages]
+    if not pools:
+        return
+    x, y, tall, parts = _LEFT, 22.0, 0.0, []
+    for name, picture in pools:
+        wide = max(picture.width, room(f"pages of {name}", 13.5) * 1.1) + 24
+        if x > _LEFT and x + wide > width:
+            x, y, tall = _LEFT, y + tall + 34, 0.0
+        parts.append(text(x, y, f"pages of {name}", "part"))
+        parts.append(picture.at(x - 4, y + 8))
+        x, tall = x + wide, max(tall, picture.height)
+    yield Drawing(width, y + tall + 16, "".join(parts))
+    explained = key(report, width=width - 2 * _LEFT)
+    yield Drawing(width, explained.height, tag("g", {"transform": f"translate({number(_LEFT - 4)},0)"}, explained.body))
