@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from kvproto.engine.evaluate import Args, Machine, NotEnabled, Run, State
-from kvproto.ir.nodes import Action, Checked, Cond, Expr, Let, Logic, Quant, Require, Stmt, Unary
+from kvproto.ir.fold import fold_expr
+from kvproto.ir.nodes import Action, Checked, Cond, Const, Expr, Let, Logic, Quant, Require, Stmt, Unary
 from kvproto.ir.types import Path, Value
 
 
@@ -116,6 +117,9 @@ def conjunct(machine: Machine, refused: Refusal) -> tuple[Expr, bool]:
                 part = then if value(test) else orelse
             case Checked(body=body):
                 part = body
+            case Logic(args=args) if len(open_ := [arg for arg in args if not isinstance(fold_expr(arg), Const)]) == 1:
+                # `not cfg.check or equal`: the switch is settled, and what is left is meant.
+                part = open_[0]
             case _:
                 return part, wanted
 

@@ -13,25 +13,31 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from kvproto.trace.trace import Value
 
-GuardKind = Literal["switch", "preset"]
+GuardKind = Literal["switch", "preset", "environment"]
 Effect = Literal["refused", "harmless", "diverted"]
 
-GUARD_KINDS: tuple[GuardKind, ...] = ("switch", "preset")
+GUARD_KINDS: tuple[GuardKind, ...] = ("switch", "preset", "environment")
+VERDICTS: tuple[Literal["", "holds", "violated", "inconclusive"], ...] = ("", "holds", "violated", "inconclusive")
 EFFECTS: tuple[Effect, ...] = ("refused", "harmless", "diverted")
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A switch that is off in the trace's model, or a preset of it, under which this schedule breaks no claim.
+    """A switch of the model, or a preset of it, under which this schedule does not break the claim.
 
-    `value` is what the switch is set to (for a preset True).  `effect`: "refused", step `step` cannot happen, because
+    `kind`: a "switch" is what somebody can set, a "preset" takes its measures but neither its sizes nor its
+    environment, "environment" is a freedom of the world that the run needs.  `value` is what the switch is set to (for
+    a preset True).  `effect`: "refused", step `step` cannot happen, because
     `condition` (a part of its guard, in the model's words) is false there; "harmless", every step happens with the same
     states as in the trace and the claim holds; "diverted", every step happens and the claim holds, with other values
     from step `step` on.  A refusal may come from a part of a guard that the switch brings or from what it changed
-    before: `since` is the first step that the switch changed (`step` itself, if nothing differed before).
+    before: `since` is the first step that the switch changed (`step` itself, if nothing differed before), and
+    `difference` says how the state after it differs.  Step 0 is the beginning.
+    `verdict` is that of a search of the whole scope under the switch ("" if nobody searched): with "violated" the switch
+    stops this schedule but not the one of `other` steps that the search found.
     `loc` is the place of the guard, for the others that of the action of `step`; `about` is what the model says of the
-    switch or preset; `release` is the first preset of the model, in its order, that has the switch on ("" if none).
-    The best are first.
+    switch or preset; `release` is the first later preset of the model that has the switch so ("" if none).  The
+    best are first.
     """
 
     name: str
@@ -45,6 +51,9 @@ class Guard:
     loc: str = ""
     about: str = ""
     release: str = ""
+    difference: str = ""
+    verdict: Literal["", "holds", "violated", "inconclusive"] = ""
+    other: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +100,5 @@ class Analysis:
     minimised: tuple[str, ...] = ()
 
     def guard(self) -> Guard | None:
-        """The missing guard: the best switch, else the best preset."""
-        switches = [guard for guard in self.guards if guard.kind == "switch"]
-        return next(iter(switches or self.guards), None)
+        """The missing guard: the best measure, else the best preset, else the freedom that the run needs."""
+        return next(iter(self.guards), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kvproto.trace.analysis import EFFECTS, GUARD_KINDS, Analysis, Dot, Guard, NoReturn
+from kvproto.trace.analysis import EFFECTS, GUARD_KINDS, VERDICTS, Analysis, Dot, Guard, NoReturn
 from kvproto.trace.field import Field, variable
 from kvproto.trace.trace import State
 
@@ -19,6 +19,9 @@ GUARD_KEYS = (
     "loc",
     "about",
     "release",
+    "difference",
+    "verdict",
+    "other",
 )
 DOT_KEYS = ("step", "path", "value", "instead", "effect", "at", "condition")
 NO_RETURN_KEYS = ("step", "forced", "avoidable", "states", "complete")
@@ -36,7 +39,7 @@ def analysis_of(place: Field, state: State, steps: int) -> Analysis:
 
 
 def _guard(place: Field, steps: int) -> Guard:
-    name, kind, value, effect, step, since, *words = place.keys(*GUARD_KEYS)
+    name, kind, value, effect, step, since, *words, verdict, other = place.keys(*GUARD_KEYS)
     number = step.number(0, steps)
     return Guard(
         name.text(),
@@ -46,6 +49,8 @@ def _guard(place: Field, steps: int) -> Guard:
         number,
         since.number(0, number),
         *(item.text() for item in words),
+        verdict=verdict.one_of(VERDICTS),
+        other=other.number(0),
     )
 
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from kvproto.engine.blame import Refusal, refusal
 from kvproto.engine.evaluate import Args, Fault, Machine, State, choices
 from kvproto.ir.nodes import LIVENESS, Action, Claim, System
 from kvproto.ir.types import Value
@@ -40,7 +39,6 @@ class Outcome:
     end: Literal["violated", "holds", "refused", "wrong"]
     step: int
     states: tuple[State, ...]
-    refused: Refusal | None = None
 
 
 class Course:
@@ -62,10 +60,6 @@ class Course:
         self.walker = Walker(self.system, self.claim)
         self.actions: dict[str, Action] = {action.name: action for action in self.system.actions}
 
-    def possible(self) -> bool:
-        """Whether the system has all actions of the schedule."""
-        return all(name in self.actions for name, _ in self.calls)
-
     def action(self, step: int) -> Action:
         """The action of a step, counted from 1."""
         return self.actions[self.calls[step - 1][0]]
@@ -77,6 +71,28 @@ class Course:
             return self._taken(states, put)
         except Fault:
             return Outcome("wrong", self._number(len(states)), tuple(states))
+
+    def broken_without_refused(self, init: State) -> bool:
+        """Whether the schedule breaks the claim if steps that cannot happen are left out.  Not for runs without end."""
+        if self.loop is not None:
+            return False
+        state = init
+        try:
+            for number in range(1, len(self.calls) + 1):
+                if self.walker.broken(state):
+                    return True
+                if not self.walker.inside(state):
+                    return False
+                states = [state]
+                ended = self._step(states, number, None)
+                if ended is not None and ended.end == "violated":
+                    return True
+                if ended is not None and ended.end == "wrong":
+                    return False
+                state = states[-1]
+            return self.walker.broken(state)
+        except Fault:
+            return False
 
     def _taken(self, states: list[State], put: Put | None) -> Outcome:
         seen = {states[self.loop]: self.loop} if self.loop is not None and len(states) > self.loop + 1 else {}
@@ -116,7 +132,7 @@ class Course:
         if after is None:
             if self.claim.kind == "deadlock" and self.walker.broken(states[-1]):
                 return Outcome("violated", number - 1, tuple(states))
-            return Outcome("refused", number, tuple(states), refusal(self.machine, action, args, states[-1]))
+            return Outcome("refused", number, tuple(states))
         if put is not None and put.step == number:
             after = (*after[: put.slot], put.value, *after[put.slot + 1 :])
         states.append(after)

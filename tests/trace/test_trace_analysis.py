@@ -14,7 +14,7 @@ from trace_strategies import traces, values, words
 
 from kvproto.diagnostics import KvError
 from kvproto.trace import codec
-from kvproto.trace.analysis import EFFECTS, Analysis, Dot, Guard, NoReturn
+from kvproto.trace.analysis import EFFECTS, GUARD_KINDS, VERDICTS, Analysis, Dot, Guard, NoReturn
 from kvproto.trace.trace import Trace
 
 relaxed = settings(suppress_health_check=list(HealthCheck), deadline=None)
@@ -33,16 +33,14 @@ def analysed(draw: st.DrawFn) -> Trace:
     guard = st.builds(
         Guard,
         words,
-        st.sampled_from(["switch", "preset"]),
+        st.sampled_from(GUARD_KINDS),
         scalars,
         st.sampled_from(EFFECTS),
         st.just(step),
         since,
-        words,
-        words,
-        words,
-        words,
-        words,
+        *[words] * 6,
+        st.sampled_from(VERDICTS),
+        st.integers(0, 99),
     )
     number = st.integers(1, end)
     effects = st.sampled_from(["refused", "harmless"])
@@ -97,7 +95,9 @@ def sample() -> dict[str, Any]:
 WRONG: list[tuple[list[Any], Any, str]] = [
     (["guards", 0, "step"], 99, "a number from 0 to 2"),
     (["guards", 0, "since"], 3, "a number from 0 to 2"),
-    (["guards", 0, "kind"], "wish", '"switch" or "preset"'),
+    (["guards", 0, "kind"], "wish", '"switch" or "preset" or "environment"'),
+    (["guards", 0, "verdict"], "true", '"holds" or "violated"'),
+    (["guards", 0, "other"], -1, "a number"),
     (["guards", 0, "effect"], "gone", '"refused" or "harmless" or "diverted"'),
     (["guards", 0, "value"], None, "a boolean, an integer or a string"),
     (["dots", 0, "path"], "nowhere", "a variable of init"),
@@ -127,10 +127,9 @@ def test_a_wrong_analysis_is_refused_with_its_place(route: list[Any], value: Any
     assert expected in caught.value.diagnostic.message
 
 
-def test_the_best_switch_is_the_missing_guard() -> None:
+def test_the_missing_guard_is_the_first() -> None:
     preset = Guard("2.0", "preset", True, "refused", 1, 1, "go")
     switch = Guard("check", "switch", True, "refused", 2, 2, "go")
 
-    assert Analysis((preset, switch)).guard() is switch
-    assert Analysis((preset,)).guard() is preset
+    assert Analysis((switch, preset)).guard() is switch
     assert Analysis().guard() is None

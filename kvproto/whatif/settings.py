@@ -1,0 +1,122 @@
+"""What could be set otherwise in a model: one switch, one choice, or all measures of a preset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kvproto.lang.bind import Chosen, choose
+from kvproto.lang.binding import Binding, Choice, Flag, Parameter
+from kvproto.lang.model import Model
+from kvproto.trace.analysis import GuardKind
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """Parameters that get other values: `name` is that of the one parameter, or of the preset that they come from.
+
+    `release` is the first later preset of the model that has all of them so.
+    """
+
+    name: str
+    kind: GuardKind
+    value: bool | int | str
+    changes: Mapping[str, Any]
+    about: str
+    release: str = ""
+
+    def chosen(self, before: Chosen) -> Chosen:
+        """The binding with these values."""
+        binding = before.binding
+        return Chosen(before.preset, before.scope, Binding(binding.sizes, {**binding.values, **self.changes}))
+
+
+def settings(model: Model, chosen: Chosen) -> list[Setting]:
+    """Everything that could be tried instead of `chosen`.
+
+    Measures that are off; for parameters of no kind, and choices, every other value that a preset of the model gives
+    them; freedoms of the environment that are there and could be missing; and every preset with other measures, in
+    the world of `chosen`: its sizes and its environment.
+    """
+    parameters = dict(model.params.parameters()) if model.params else {}
+    own = [*_measures(model, chosen, parameters), *_values(model, chosen, parameters)]
+    return [*own, *_environment(chosen, parameters), *_presets(model, chosen, parameters)]
+
+
+def _measures(model: Model, chosen: Chosen, parameters: Mapping[str, Parameter]) -> Iterator[Setting]:
+    for name, parameter in parameters.items():
+        off = isinstance(parameter, Flag) and parameter.kind == "mitigation" and not chosen.binding.values[name]
+        if off:
+            yield Setting(name, "switch", True, {name: True}, parameter.doc, _release(model, chosen, {name: True}))
+
+
+def _values(model: Model, chosen: Chosen, parameters: Mapping[str, Parameter]) -> Iterator[Setting]:
+    """Other values of what is neither a measure nor the environment, nor the size of a scope."""
+    sizes = {name for scope in model.scopes for name in scope.values}
+    for name, parameter in parameters.items():
+        if (isinstance(parameter, Flag) and parameter.kind) or name in sizes:
+            continue
+        now = chosen.binding.values[name]
+        others = [parameter.default, *(choose(model, preset=p.name).binding.values[name] for p in model.presets)]
+        if isinstance(parameter, Choice):
+            others += list(parameter.members)
+        elif isinstance(parameter, Flag):
+            others += [not now]
+        for value in dict.fromkeys(others):
+            if value != now:
+                release = _release(model, chosen, {name: value})
+                yield Setting(name, "switch", shown(value), {name: value}, parameter.doc, release)
+
+
+def _environment(chosen: Chosen, parameters: Mapping[str, Parameter]) -> Iterator[Setting]:
+    for name, parameter in parameters.items():
+        if isinstance(parameter, Flag) and parameter.kind == "environment" and chosen.binding.values[name]:
+            yield Setting(name, "environment", False, {name: False}, parameter.doc)
+
+
+def _presets(model: Model, chosen: Chosen, parameters: Mapping[str, Parameter]) -> Iterator[Setting]:
+    sizes = {name for scope in model.scopes for name in scope.values}
+    seen: list[Mapping[str, Any]] = []
+    for preset in model.presets:
+        values = choose(model, preset=preset.name).binding.values
+        changes = {
+            name: values[name]
+            for name, parameter in parameters.items()
+            if not (isinstance(parameter, Flag) and parameter.kind == "environment") and name not in sizes
+            if values[name] != chosen.binding.values[name]
+        }
+        if changes and changes not in seen and not _fewer(parameters, changes):
+            seen.append(changes)
+            yield Setting(preset.name, "preset", True, changes, preset.doc, preset.name)
+
+
+def _fewer(parameters: Mapping[str, Parameter], changes: Mapping[str, Any]) -> bool:
+    """Whether some measure is taken away: such a preset is no cure."""
+    measures = {name for name, p in parameters.items() if isinstance(p, Flag) and p.kind == "mitigation"}
+    return any(name in measures and value is False for name, value in changes.items())
+
+
+def _release(model: Model, chosen: Chosen, changes: Mapping[str, Any]) -> str:
+    """The first later preset that sets the parameters so."""
+    for name in _later(model, chosen.preset):
+        values = choose(model, preset=name).binding.values
+        if all(values[key] == value for key, value in changes.items()):
+            return name
+    return ""
+
+
+def _later(model: Model, own: str) -> list[str]:
+    """Presets after the trace's own, or after what that is based on: a variant of a release is as old as that."""
+    presets = {preset.name: preset for preset in model.presets}
+    names, bases = list(presets), list[str]()
+    while own in presets and own not in bases:
+        bases.append(own)
+        own = presets[own].base or ""
+    after = names.index(bases[-1]) + 1 if bases else 0
+    return [name for name in names[after:] if name not in bases]
+
+
+def shown(value: Any) -> bool | int | str:
+    """The value of a parameter as traces write it."""
+    return value if isinstance(value, bool | int | str) else str(value.name)
