@@ -6,13 +6,15 @@ targets violate it; everything is in the summary.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kvproto.diagnostics import Loc
 from kvproto.formats.judged import Case, Judged, cases, target_words, unproven
+from kvproto.formats.markup import block, code, plain
+from kvproto.formats.mermaid import mermaid
+from kvproto.report.build import report
 from kvproto.trace.printable import printable
 from kvproto.view.verdicts import WORDS, overall
 
@@ -25,8 +27,8 @@ SUMMARY_BYTES = 1 << 20
 KEPT_FREE = 1024
 """Bytes of the summary that are left for saying that something was left out."""
 
-_OPENING = re.compile(r"^\s*(?:[-+#=]|\d+[.)])")
-"""What makes an item, a heading or a rule of a line of Markdown."""
+LONGEST = 2000
+"""Characters of a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +124,16 @@ def summary(results: Sequence[Judged], *, room: int = SUMMARY_BYTES) -> str:
     left = room - KEPT_FREE - len(text.encode())
     if left < 0:
         return cut(text, room - KEPT_FREE) + "\n\nThe table is too long for a summary; the log has all of it.\n"
-    dropped = []
+    dropped = 0
     for problem in problems(results):
         section = "\n" + "\n".join(_section(problem))
         size = len(section.encode())
         if dropped or size > left:
-            dropped.append(problem)
+            dropped += 1
         else:
             text, left = text + section, left - size
     if dropped:
-        text += f"\n{len(dropped)} more do not hold, and had no room here; the log has all of them.\n"
+        text += f"\n{dropped} more do not hold, and had no room here; the log has all of them.\n"
     return text
 
 
@@ -147,13 +149,11 @@ def _table(results: Sequence[Judged]) -> Iterator[str]:
     yield "|---|---|---|---:|---|"
     for judged in results:
         result = judged.row.result
-        names = ", ".join(
-            code(case.name, table=True) + (f" ({case.steps})" if case.steps else "") for case in unproven(judged)
-        )
-        end = "complete" if result.complete else f"stopped: {escape(result.stopped)}"
+        names = ", ".join(code(case.name) + (f" ({case.steps})" if case.steps else "") for case in unproven(judged))
+        end = "complete" if result.complete else f"stopped: {plain(result.stopped)}"
         holding = sum(case.verdict == "holds" for case in cases(judged))
         yield (
-            f"| {code(target_words(judged), table=True)} | {WORDS[overall(result)]} "
+            f"| {code(target_words(judged))} | {WORDS[overall(result)]} "
             f"| {names or f'nothing: {holding} hold'} | {result.states:,} | {end} |"
         )
     yield ""
@@ -163,33 +163,16 @@ def _section(problem: Problem) -> Iterator[str]:
     judged, case = problem.where[0]
     word = "violated" if problem.violated else "inconclusive"
     yield f"### {code(problem.name)} {word}\n"
-    yield f"{escape(problem.claim)}\n"
+    yield f"{plain(problem.claim, LONGEST)}\n"
     yield "In " + ", ".join(map(code, _where(problem))) + ".\n"
     for number, sentence in enumerate(case.why, 1):
-        yield f"{number}. {escape(sentence)}"
+        yield f"{number}. {plain(sentence, LONGEST)}"
     yield ""
+    if case.trace is not None:
+        yield block(mermaid(report(case.trace)), "mermaid") + "\n"
     commands = [judged.again(case)] if judged.command else []
     if case.file is not None:
         commands.append(f"kvproto show {printable(shlex.quote(case.file))}")
     if commands:
-        yield from ["Again, and the whole run:\n", *fenced(commands, "sh")]
-
-
-def fenced(lines: Sequence[str], language: str) -> list[str]:
-    """A block of code whose fence no line of it can close."""
-    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return [f"{fence}{language}", *lines, f"{fence}\n"]
-
-
-def code(text: str, *, table: bool = False) -> str:
-    """The text as code within a line."""
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence, pad = "`" * (longest + 1), " " if text.startswith("`") or text.endswith("`") else ""
-    return fence + pad + (text.replace("|", "\\|") if table else text) + pad + fence
-
-
-def escape(text: str) -> str:
-    """The text in Markdown, as text: what has a meaning within a line is escaped, and what has one at its start."""
-    inside = re.sub(r"([\\`*_\[\]<>|~&$@])", r"\\\1", text)
-    return _OPENING.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", inside)
+        yield "Again, and the whole run:\n"
+        yield block("\n".join(commands), "sh") + "\n"

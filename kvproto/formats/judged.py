@@ -129,7 +129,8 @@ def _written_at(claim: Claim, system: System) -> Loc:
     """Where a claim stands: an assertion knows its line by itself, and its file from the statement."""
     if claim.kind != "assert":
         return claim.loc
-    made = (stmt for action in (*system.actions, *system.inits) for stmt in statements(action.body))
+    bodies = [*(action.body for action in system.actions), *(init.body for init in system.inits)]
+    made = (stmt for body in bodies for stmt in statements(body))
     return next((s.loc for s in made if isinstance(s, Assert) and s.claim == claim.name), claim.loc)
 
 
