@@ -53,7 +53,7 @@ def page_maps(report: Report, *, state: int | None = None) -> str:
 
 def _figure(report: Report, pool: Pool, state: int) -> str:
     when = f"after step {state}" if state else "at the start"
-    caption = tag("figcaption", {}, words(f"pages of {pool.name}, "), tag("span", {"class": "when"}, words(when)))
+    caption = tag("figcaption", {}, words(f"pages of {pool.name}"), tag("span", {"class": "when"}, words(f", {when}")))
     picture = pool_map(report, pool, state).svg(
         {
             "xmlns": NAMESPACE,
