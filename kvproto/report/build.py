@@ -135,10 +135,13 @@ def _rows(facts: Facts, sent: Sequence[Message], found: Sequence[Pool]) -> tuple
     busy |= {n for f in facts.domain.flights for n in (f.posted, f.ended, *f.left)}
     requests, pages, containers = _requests(trace, found), _places(trace), Containers(trace)
     said = notes(facts)
+    moved: dict[int | None, list[Page]] = {}
+    for flight in facts.domain.flights:
+        for at in dict.fromkeys((flight.posted, flight.ended)):
+            moved.setdefault(at, []).extend(page for page in (flight.target, flight.source) if page)
     rows = []
     for number, step in enumerate(trace.steps, 1):
         guilty = number in facts.slice.steps
-        landed = [p for f in facts.domain.flights if number in (f.posted, f.ended) for p in (f.target, f.source) if p]
         touched = [pages[path] for path in (*step.reads, *written(step)) if path in pages]
         rows.append(
             Row(
@@ -152,7 +155,7 @@ def _rows(facts: Facts, sent: Sequence[Message], found: Sequence[Pool]) -> tuple
                 guilty=guilty,
                 local=not guilty and number not in busy,
                 requests=tuple(r for r in requests if any(_names(value, r) for value in step.args.values())),
-                pages=tuple(dict.fromkeys([*touched, *landed])),
+                pages=tuple(dict.fromkeys([*touched, *moved.get(number, ())])),
                 changes=tuple(changes(step.delta, facts.states[number - 1], containers)),
                 notes=tuple(said.get(number, ())),
             )
