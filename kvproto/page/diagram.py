@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvproto.page.labels import on_line
 from kvproto.page.layout import LONGEST, Layout, heading, layout, pool_title
 from kvproto.page.legend import legend
 from kvproto.page.messages import causes, messages
+from kvproto.page.messages import lines as sent
 from kvproto.page.rows import rows, tracks, turn
-from kvproto.page.svg import NAMESPACE, Drawing, Shape, group, moved, number, room, tag, text, title
+from kvproto.page.svg import NAMESPACE, Drawing, Shape, group, moved, number, tag, text, title
+from kvproto.page.writes import lines as posted
 from kvproto.page.writes import writes
 from kvproto.report.report import Report
 from kvproto.trace.printable import cut, printable
@@ -46,6 +49,8 @@ def drawing(places: Layout) -> Drawing:
     slices = 0 < sum(row.guilty for row in places.report.rows) < len(places.report.rows)
     # Words take their places first; what is drawn below them is put before them.
     steps = rows(places, slices=slices)
+    for line in (*sent(places), *posted(places)):
+        places.space.draw(*line)
     rules = "".join(_rules(places))
     dma, mail, edges = writes(places), messages(places), causes(places)
     below, height = legend(places, slices=slices)
@@ -98,16 +103,14 @@ def _rules(places: Layout) -> Iterator[str]:
         words = turn(row.notes)
         if not words:
             continue
-        below = places.pitch / 2
-        y = places.y(row.number)
-        wide = room(words, 11) * 1.08
-        spots = [(x + wide / 2, y + below) for x in range(int(places.left) + 30, int(places.width - wide), 24)]
-        place = places.label(words, 11.5, spots)
-        x = place[0] if place else places.width - wide / 2 - 8
+        y, below = places.y(row.number), places.pitch / 2
+        x1, x2 = places.left - 22, places.width - 6
+        label = on_line(places.space, words, 11, (x1, y + below), (x2, y + below), base=y)
         yield group(
             {"class": "rule", "data-step": str(row.number), "transform": moved(0, y)},
-            tag("line", {"x1": places.left - 22, "y1": below, "x2": places.width - 6, "y2": below}),
-            text(x, below + 4, words, "words", anchor="middle"),
+            title("after this step the violation could still be reached, whatever happened"),
+            tag("line", {"x1": x1, "y1": below, "x2": x2, "y2": below}),
+            label or text(x1, below - 3, words, "label"),
         )
 
 

@@ -7,10 +7,12 @@ gaps of rows it hides without knowing anything else.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 
 from kvproto.page.bands import Column, columns
-from kvproto.page.svg import Box, Shape, moved, room, tag, text
+from kvproto.page.space import Space
+from kvproto.page.svg import room
 from kvproto.report.report import Note, Report
 from kvproto.trace.printable import cut, printable
 
@@ -31,9 +33,6 @@ _LOOP = 78
 _HEADER = 56
 _GAP = 26
 _NARROW, _WIDE = 104, 236
-_PARTS = (0.5, 0.44, 0.56, 0.38, 0.62, 0.32, 0.68, 0.26, 0.74, 0.2, 0.8)
-"""Where on a line a label may stand, best first."""
-
 _ROOM = 1000
 """What the machines' lanes may take together before they are squeezed."""
 
@@ -59,7 +58,7 @@ class PoolLane:
 
 @dataclass
 class Layout:
-    """The places of everything, and which of them are taken by words."""
+    """The places of everything."""
 
     report: Report
     lanes: tuple[Lane, ...]
@@ -67,7 +66,6 @@ class Layout:
     left: float
     pitch: float
     width: float
-    taken: list[Box] = field(default_factory=list)
 
     header: float = _HEADER - 16
     top: float = _HEADER + 16
@@ -88,56 +86,35 @@ class Layout:
 
     def lane(self, name: str) -> Lane:
         """The machine of that name."""
-        return next(lane for lane in self.lanes if lane.name == name)
+        return self._lanes[name]
 
-    def pool(self, name: str) -> PoolLane | None:
-        """The lane of a pool, if it has one."""
-        return next((pool for pool in self.pools if pool.name == name), None)
+    @cached_property
+    def _lanes(self) -> dict[str, Lane]:
+        return {lane.name: lane for lane in self.lanes}
 
     def right_of(self, step: int) -> tuple[bool, bool]:
         """Whether a line leaves the step's dot to the right, and whether one arrives from there."""
-        report, x = self.report, self.lane(self.report.row(step).lane).x
-        sent = [m for m in report.messages if m.sent == step and m.taken is not None and self.lane(m.taker).x > x]
-        got = [m for m in report.messages if m.taken == step and self.lane(m.sender).x > x]
-        posted = any(
-            flight.posted == step for pool in self.pools for bundle in pool.column.bundles for flight in bundle.flights
-        )
-        return bool(sent) or posted, bool(got)
+        leaving, arriving = self._rightward
+        return step in leaving, step in arriving
+
+    @cached_property
+    def _rightward(self) -> tuple[set[int], set[int]]:
+        report, x = self.report, {lane.name: lane.x for lane in self.lanes}
+        taken = [message for message in report.messages if message.taken is not None]
+        leaving = {message.sent for message in taken if x[message.taker] > x[message.sender]}
+        leaving |= {bundle.posted for pool in self.pools for bundle in pool.column.bundles}
+        return leaving, {message.taken or 0 for message in taken if x[message.sender] > x[message.taker]}
 
     @property
     def edge(self) -> float:
         """How far words of the machines may reach to the right."""
         return self.pools[0].x - 14 if self.pools else self.width - 8
 
-    def free(self, box: Box) -> bool:
-        """Whether no words are there yet."""
-        return box.left >= self.left and box.right <= self.width and not any(box.meets(other) for other in self.taken)
-
-    def label(self, content: str, size: float, places: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
-        """The first of some places at which a text fits, as the middle of its line; it is taken from then on."""
-        wide = room(content, size) / 2 + 3
-        boxes = [(x, y, Box(x - wide, y - size * 0.75, x + wide, y + size * 0.45)) for x, y in places]
-        free = [place for place in boxes if self.free(place[2])]
-        lives = [*(lane.x for lane in self.lanes), *(pool.x for pool in self.pools)]
-        # Better beside the lines of the lanes than across one.
-        clear = [place for place in free if not any(place[2].left < x < place[2].right for x in lives)]
-        for x, y, box in (clear or free)[:1]:
-            self.taken.append(box)
-            return x, y
-        return None
-
-    def on_line(self, content: str, size: float, start: tuple[float, float], stop: tuple[float, float]) -> str | None:
-        """A label at some part of a line, as near to its middle as there is room."""
-        places = [tuple(a + (b - a) * part for a, b in zip(start, stop, strict=True)) for part in _PARTS]
-        found = self.label(content, size, [(x, y) for x, y in places])
-        if found is None:
-            return None
-        wide = room(content, size) + 6
-        plate: Shape = {"x": -wide / 2, "y": -size * 0.65, "width": wide, "height": size * 1.3, "rx": 3}
-        words = text(0, size * 0.33, content, "label", anchor="middle")
-        part = _PARTS[places.index(found)]
-        at: Shape = {"class": "at", "data-t": str(part), "transform": moved(*found)}
-        return tag("g", at, tag("rect", {"class": "plate", **plate}), words)
+    @cached_property
+    def space(self) -> Space:
+        """Where words stand and lines run, as far as they are drawn."""
+        lives = (*(lane.x for lane in self.lanes), *(pool.x for pool in self.pools))
+        return Space(self.width, self.left, lives)
 
 
 def heading(name: str) -> float:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from kvproto.page.labels import on_line
 from kvproto.page.layout import EVENT, Layout
+from kvproto.page.space import Point
 from kvproto.page.svg import Shape, group, moved, tag, title
 from kvproto.report.report import Message
 from kvproto.trace.printable import cut, printable
@@ -40,22 +42,26 @@ def _attributes(sent: int, taken: int | None, found: Sequence[Message]) -> Shape
 
 
 def _message(layout: Layout, sent: int, taken: int, found: Sequence[Message]) -> str:
-    x1, x2 = layout.lane(found[0].sender).x, layout.lane(found[0].taker).x
-    y1, y2 = layout.y(sent), layout.y(taken)
-    # The line begins and ends at the rims of the dots.
-    way = 1 if x2 >= x1 else -1
-    x1, x2 = x1 + 5 * way, x2 - 7 * way
-    line = tag("line", {"class": "line", "x1": x1, "y1": y1, "x2": x2, "y2": y2})
-    return group(_attributes(sent, taken, found), title(_told(found)), line, *_word(layout, found, x1, y1, x2, y2))
-
-
-def _word(layout: Layout, found: Sequence[Message], x1: float, y1: float, x2: float, y2: float) -> Iterator[str]:
-    """What the message is called, where there is room on its line."""
+    start, stop = _line(layout, found[0])
     names = list(dict.fromkeys(printable(message.text) for message in found))
-    word = cut(", ".join(names), _WORD)
-    label = layout.on_line(word, EVENT, (x1, y1), (x2, y2))
-    if label is not None:
-        yield label
+    return group(
+        _attributes(sent, taken, found),
+        title(_told(found)),
+        tag("line", {"class": "line", "x1": start[0], "y1": start[1], "x2": stop[0], "y2": stop[1]}),
+        on_line(layout.space, cut(", ".join(names), _WORD), EVENT, start, stop),
+    )
+
+
+def lines(layout: Layout) -> Iterator[tuple[Point, Point]]:
+    """The lines of all messages that were taken."""
+    return (_line(layout, message) for message in layout.report.messages if message.taken is not None)
+
+
+def _line(layout: Layout, message: Message) -> tuple[Point, Point]:
+    """From rim to rim of the dots."""
+    x1, x2 = layout.lane(message.sender).x, layout.lane(message.taker).x
+    way = 1 if x2 >= x1 else -1
+    return (x1 + 5 * way, layout.y(message.sent)), (x2 - 7 * way, layout.y(message.taken or 0))
 
 
 def _stub(layout: Layout, sent: int, found: Sequence[Message]) -> str:

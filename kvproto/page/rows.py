@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from kvproto.page.layout import CALL, EVENT, LINE, MOST, NOTE, Layout, PoolLane, lines, short
-from kvproto.page.svg import Box, group, moved, number, room, tag, text, title
+from kvproto.page.space import Box
+from kvproto.page.svg import group, moved, number, room, tag, text, title
 from kvproto.report.report import Note, Row
 
 BAD = ("wrong", "fault")
@@ -37,7 +38,7 @@ def _track(layout: Layout, row: Row) -> str:
 
 def _row(layout: Layout, row: Row, *, lit: bool) -> str:
     x = layout.lane(row.lane).x
-    layout.taken.append(Box(x - 9, layout.y(row.number) - 9, x + 9, layout.y(row.number) + 9))
+    layout.space.take(Box(x - 9, layout.y(row.number) - 9, x + 9, layout.y(row.number) + 9))
     kinds = [note.kind for note in row.notes]
     classes = ["row", *(["guilty"] if lit else []), *dict.fromkeys("no-return" if k == "turn" else k for k in kinds)]
     bad = any(kind in BAD for kind in kinds)
@@ -107,7 +108,7 @@ def _placed(layout: Layout, content: str, wide: float, kind: str, x: float, belo
             anchor, left = "end", x - gap - wide
         else:
             left = max(layout.edge - wide, layout.left + 4)
-    layout.taken.append(Box(left - 3, y + below - 9, left + wide + 3, y + below + 6))
+    layout.space.take(Box(left - 3, y + below - 9, left + wide + 3, y + below + 6))
     return text(left + wide if anchor else left, below + 4, content, kind, anchor=anchor)
 
 
@@ -122,7 +123,7 @@ def _said(layout: Layout, pool: PoolLane, step: int) -> Iterator[str]:
         kind = "event alarm" if event.alarm else "event"
         below = (at - (min(len(found), MOST) - 1) / 2) * LINE
         wide = room(event.text + more, EVENT, mono=True)
-        layout.taken.append(Box(pool.words - 3, y + below - 8, pool.words + wide + 3, y + below + 6))
+        layout.space.take(Box(pool.words - 3, y + below - 8, pool.words + wide + 3, y + below + 6))
         yield text(pool.words, below + 3.5, event.text + more, kind)
 
 

@@ -137,7 +137,7 @@ font-family:ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
 .kv .cause .line{marker-end:url(#kv-arrow-cause)}
 .kv .cause .line{stroke:var(--kv-cause);stroke-width:1.4;stroke-dasharray:1.5 3;stroke-linecap:round}
 .kv .rule line{stroke:var(--kv-alarm);stroke-width:1.6;stroke-dasharray:12 4 2 4}
-.kv .rule text{font-size:11px;font-weight:700;fill:var(--kv-alarm)}
+.kv .rule .label{font-size:11px;font-weight:700;fill:var(--kv-alarm)}
 .kv .loop .line{stroke:var(--kv-ink);stroke-width:2;marker-end:url(#kv-arrow-loop)}
 .kv .loop text{font-size:11.5px;font-weight:700}
 .kv .legend text,.kv .small{font-size:10.5px;fill:var(--kv-dim);stroke:none}

@@ -20,21 +20,6 @@ NAMESPACE = "http://www.w3.org/2000/svg"
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
-    """A rectangle, for asking what overlaps what."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-    def meets(self, other: Box) -> bool:
-        """Whether they have a point in common, borders apart."""
-        apart = self.right <= other.left or other.right <= self.left
-        return not (apart or self.bottom <= other.top or other.bottom <= self.top)
-
-
-@dataclass(frozen=True, slots=True)
 class Drawing:
     """A picture of some size, to be wrapped as an element of its own or put into a larger one."""
 

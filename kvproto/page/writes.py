@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 
 from kvproto.explain import Flight
 from kvproto.page.bands import Bundle, Strip
+from kvproto.page.labels import on_line
 from kvproto.page.layout import EVENT, Layout, PoolLane
+from kvproto.page.space import Point
 from kvproto.page.style import look
 from kvproto.page.svg import Shape, group, moved, tag, title
 from kvproto.report.report import Cell
@@ -115,28 +117,31 @@ def _line(layout: Layout, pool: PoolLane, strip: Strip, colours: str) -> Iterato
     flight = strip.flight
     if not flight.posted:
         return
-    start = layout.lane(layout.report.row(flight.posted).lane).x
-    begin = layout.y(flight.posted)
-    ended = flight.ended is not None
-    until = layout.y(flight.ended) if flight.ended is not None else layout.bottom - 4
-    stop = pool.x - 3
-    how = "" if flight.landed is not None else " dropped" if ended else " going"
-    yield tag("line", {"class": f"line {colours}{how}", "x1": start, "y1": begin, "x2": stop, "y2": until})
+    start, stop = _ends(layout, pool, flight)
+    how = "" if flight.landed is not None else "dropped" if flight.ended is not None else "going"
+    kind = f"line {colours} {how}".strip()
+    yield tag("line", {"class": kind, "x1": start[0], "y1": start[1], "x2": stop[0], "y2": stop[1]})
     if how:
-        yield tag("g", {"class": f"end {colours}", "transform": moved(stop, until)}, ENDS[how.strip()])
+        yield tag("g", {"class": f"end {colours}", "transform": moved(*stop)}, ENDS[how])
     if strip.kind:
-        yield from _word(layout, _WORDS[strip.kind], (start, begin), (stop, until))
+        yield on_line(layout.space, _WORDS[strip.kind], EVENT + 2, start, stop)
+
+
+def _ends(layout: Layout, pool: PoolLane, flight: Flight) -> tuple[Point, Point]:
+    x = layout.lane(layout.report.row(flight.posted).lane).x
+    until = layout.y(flight.ended) if flight.ended is not None else layout.bottom - 4
+    return (x, layout.y(flight.posted)), (pool.x - 3, until)
+
+
+def lines(layout: Layout) -> Iterator[tuple[Point, Point]]:
+    """The lines of all writes that have one."""
+    for pool in layout.pools:
+        for bundle in pool.column.bundles:
+            drawn = _drawn(bundle.strips)
+            yield from (_ends(layout, pool, f) for f in bundle.flights if f.posted and f.name in drawn)
 
 
 ENDS = {"dropped": '<path d="M-5 -5L5 5M5 -5L-5 5"/>', "going": '<circle r="4.5"/>'}
 """The ends of the lines of writes that did not land."""
 
-
 _WORDS = {"late": "LATE", "foreign": "WRONG BYTES"}
-
-
-def _word(layout: Layout, word: str, start: tuple[float, float], stop: tuple[float, float]) -> Iterator[str]:
-    """The word on the line, where no other words are."""
-    found = layout.on_line(word, EVENT + 2, start, stop)
-    if found is not None:
-        yield found
