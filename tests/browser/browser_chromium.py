@@ -63,6 +63,7 @@ class Visit:
         self.uri = path.as_uri()
         self.problems: list[str] = []
         self.page: Page = context.new_page()
+        self.page.set_default_timeout(10_000)
         self.page.on("console", self._said)
         self.page.on("pageerror", lambda error: self.problems.append(f"error: {error}"))
         self.page.on("request", self._asked)

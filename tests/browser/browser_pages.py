@@ -12,7 +12,7 @@ from kvproto.trace.trace import Trace
 
 def written(traces: Sequence[Trace], folder: Path) -> Path:
     """The page of some traces, in the folder with their files."""
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     files = [folder / f"{number:03}.trace.json" for number in range(1, len(traces) + 1)]
     for file, trace in zip(files, traces, strict=True):
         file.write_text(codec.dumps(trace), "utf-8")

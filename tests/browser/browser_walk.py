@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 DIFFERENCES = """([place, text]) => {
     const expected = JSON.parse(text), article = document.getElementById(place), found = [];
-    const cells = [...article.querySelectorAll(".maps .cell")].map(cell => cell.getAttribute("aria-label"));
+    const cells = [...article.querySelectorAll(".maps .cell[data-page]")].map(cell => cell.getAttribute("aria-label"));
     expected.cells.forEach((words, at) => {
         if (cells[at] !== words) found.push(`cell ${at}: "${cells[at]}" and not "${words}"`);
     });
@@ -57,7 +57,7 @@ class Expected:
             {
                 "cells": self.cells(number),
                 "state": {path: shown(value) for path, value in state.items()},
-                "words": f"step {number} of {self.end}",
+                "words": f"step {number} of {self.end}: " if number else "start",
                 "places": places,
             }
         )
@@ -114,11 +114,16 @@ def differences(visit: Visit, expected: Expected, number: int) -> list[str]:
     return [f"state {number}: {text}" for text in found]
 
 
-def walk(visit: Visit, expected: Expected) -> list[str]:
-    """From the start to the end and back, with arrows and letters in turn; what is wrong in the first wrong state.
+def show_all(visit: Visit, expected: Expected) -> None:
+    """Have all variables shown, if they are not."""
+    button = visit.page.locator(f"#{expected.place} button.full-toggle")
+    if button.get_attribute("aria-pressed") != "true":
+        visit.press("d")
 
-    The full state must be shown.
-    """
+
+def walk(visit: Visit, expected: Expected) -> list[str]:
+    """From the start to the end and back, with arrows and letters in turn; what is wrong in the first wrong state."""
+    show_all(visit, expected)
     visit.press("Home")
     wrong = differences(visit, expected, 0)
     for number in range(1, expected.end + 1):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from browser_axe import violations
 from browser_chromium import opened
+from browser_looks import CUT, OVERLAPS, PAPER
 from browser_traces import INCIDENT, recorded
 from browser_walk import Expected, walk
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.browser
+
+Pages = Callable[[Sequence[Trace]], Path]
 
 POLICY = """<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'">"""
 
@@ -57,33 +59,42 @@ def test_what_axe_finds(chromium: Browser, tmp_path: Path) -> None:
 
 
 PLANTED = {
-    "a cell's words": (r"(decode page 3: owner A, )never written", r"\1last written by A"),
-    "a new value": (r'("sender\[0\]\[A\]\.room":\s*)"WAITING"', r'\1"BOOTSTRAPPING"'),
-    "a first value": (r'("req\[B\]\.need":\s*)"0"', r'\1"1"'),
+    "a cell's words": (r'("words":"decode page 3: owner A, )never written', r"\1last written by A"),
+    "a new value": (r'("sender\[0\]\[A\]\.room":)"WAITING"', r'\1"BOOTSTRAPPING"'),
+    "a first value": (r"(<dt>req\[B\]\.need</dt><dd>)0", r"\g<1>1"),
 }
+"""Changes of the page's data, of which its content policy knows nothing."""
 
 
 @pytest.mark.parametrize(("pattern", "instead"), PLANTED.values(), ids=list(PLANTED))
 def test_a_wrong_page_is_not_walked_through(
-    chromium: Browser,
-    page_of: Callable[[Sequence[Trace]], Path],
-    tmp_path: Path,
-    pattern: str,
-    instead: str,
+    chromium: Browser, page_of: Pages, tmp_path: Path, pattern: str, instead: str
 ) -> None:
-    """The data of the page is changed, of which the content policy knows nothing."""
     trace = recorded(INCIDENT)
-    head, start, data, end, tail = re.split(
-        r'(<script type="application/json" id="report-1">)(.*?)(</script>)',
-        page_of([trace]).read_text("utf-8"),
-        flags=re.S,
-    )
-    changed, number = re.subn(pattern, instead, data)
+    changed, number = re.subn(pattern, instead, page_of([trace]).read_text("utf-8"))
     assert number
-    json.loads(changed)
     page = tmp_path / "page.html"
-    page.write_text(head + start + changed + end + tail, "utf-8")
+    page.write_text(changed, "utf-8")
 
     with opened(chromium, page) as visit:
-        visit.press("d")
         assert walk(visit, Expected(trace))
+
+
+def test_texts_over_one_another_are_found(chromium: Browser, page_of: Pages) -> None:
+    with opened(chromium, page_of([recorded(INCIDENT)])) as visit:
+        assert [] == visit.ask(OVERLAPS)
+        visit.ask(
+            "() => { document.querySelector('svg.diagram .row text').setAttribute('transform', 'translate(9,37)'); }"
+        )
+        assert visit.ask(OVERLAPS)
+
+
+def test_what_is_cut_on_paper_is_found(chromium: Browser, page_of: Pages) -> None:
+    with opened(chromium, page_of([recorded(INCIDENT)]), viewport=PAPER) as visit:
+        visit.page.emulate_media(media="print")
+        assert [] == visit.ask(CUT)
+        visit.ask(
+            "() => { Object.assign(document.querySelector('.why').style, { overflow: 'auto', height: '40px' }); }"
+        )
+        assert visit.ask(CUT)
+        visit.problems.clear()

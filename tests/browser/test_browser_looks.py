@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from browser_chromium import Visit, opened
+from browser_looks import CUT, OVERLAPS, PAPER
 from browser_traces import INCIDENT, MARKUP, RECORDED, hostile, recorded
 from browser_walk import Expected, walk
 
@@ -20,18 +21,6 @@ pytestmark = pytest.mark.browser
 
 Pages = Callable[[Sequence[Trace]], Path]
 
-PAPER = {"width": 700, "height": 1000}
-"""An A4 page less its margins, in CSS pixels."""
-
-CUT = """() => [...document.querySelectorAll("body, body *")].filter(element => {
-    if (!element.checkVisibility()) return false;
-    const style = getComputedStyle(element);
-    if (element instanceof SVGElement || element.matches("code, summary, .hidden")) return false;
-    return style.overflowX !== "visible" && element.scrollWidth > element.clientWidth + 1
-        || style.overflowY !== "visible" && element.scrollHeight > element.clientHeight + 1;
-}).map(element => `${element.tagName}.${element.className}: ${element.scrollWidth} of ${element.clientWidth}`)"""
-"""Elements of which a part can only be seen by scrolling inside of them."""
-
 WIDER = """() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]"""
 
 
@@ -39,6 +28,12 @@ def fits(visit: Visit) -> bool:
     """Nothing sticks out of the window at its side."""
     needed, there = visit.ask(WIDER)
     return bool(needed <= there)
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_no_text_over_text(chromium: Browser, page_of: Pages, name: str) -> None:
+    with opened(chromium, page_of([recorded(name)]), viewport={"width": 1400, "height": 900}) as visit:
+        assert [] == visit.ask(OVERLAPS)
 
 
 def test_the_page_of_the_incident_is_small(page_of: Pages) -> None:
@@ -79,7 +74,6 @@ def test_markup_is_text(chromium: Browser, page_of: Pages) -> None:
             assert MARKUP in visit.page.locator(".steps").inner_text()
             assert 0 == visit.page.locator("img").count()
     with opened(chromium, page) as visit:
-        visit.press("d")
         assert [] == walk(visit, Expected(trace))
         assert 0 == visit.page.locator("img").count()
 
@@ -92,7 +86,6 @@ def test_all_recorded_traces_in_one_page(chromium: Browser, page_of: Pages) -> N
         assert ["t1"] == shown(visit)
         links = visit.page.locator("nav#traces a[data-trace]")
         assert {f"{n}" for n in range(1, len(traces) + 1)} == {link.get_attribute("data-trace") for link in links.all()}
-        visit.press("d")
         for number in (2, len(traces)):
             visit.page.locator(f'nav#traces a[data-trace="{number}"]').click()
             assert [f"t{number}"] == shown(visit)

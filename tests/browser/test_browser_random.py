@@ -29,7 +29,6 @@ def test_keyboard_walk(chromium: Browser, page_of: Callable[[Sequence[Trace]], P
     some = randomly(kind)[start : start + PER_PAGE]
     assert PER_PAGE == len(some)
     with opened(chromium, page_of(some)) as visit:
-        visit.press("d")
         for number, trace in enumerate(some, 1):
             visit.go(f"#t{number}")
 

@@ -22,21 +22,37 @@ pytestmark = pytest.mark.browser
 Pages = Callable[[Sequence[Trace]], Path]
 
 
+SCHEMES = ("light", "dark")
+
+THOROUGHLY = [
+    "outline-incident-reads_no_foreign_data",
+    "sglang-0.5.19-writes_spare_other_requests",
+    "sglang-0.5.22-fan-out-ranks_agree",
+    "sglang-0.5.23-nobody_waits_in_vain",
+    "sglang-incident-reads_own_writes",
+]
+"""A late write, ranks, a run without end, and the incident in both models."""
+
+
 @pytest.mark.parametrize("name", RECORDED)
-def test_keyboard_walk(chromium: Browser, page_of: Pages, name: str) -> None:
+def test_walk(chromium: Browser, page_of: Pages, name: str) -> None:
+    """Every state, and the rules of accessibility at the violation: in the dark for every other trace."""
     trace = recorded(name)
-    with opened(chromium, page_of([trace])) as visit:
-        visit.press("d")
+    scheme = SCHEMES[RECORDED.index(name) % 2]
+    with opened(chromium, page_of([trace]), color_scheme=scheme) as visit:
+        assert [] == violations(visit)
 
         assert [] == walk(visit, Expected(trace))
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", RECORDED)
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("name", THOROUGHLY)
 def test_accessibility(chromium: Browser, page_of: Pages, name: str, scheme: str) -> None:
-    """At the violation, where most is marked, and in the full view of the start."""
+    """With everything open that can be opened."""
     with opened(chromium, page_of([recorded(name)]), color_scheme=scheme) as visit:
+        visit.press("d", "c", "Home", "j", "j")
+        visit.ask("() => document.querySelectorAll('details').forEach(part => { part.open = true; })")
         assert [] == violations(visit)
 
-        visit.press("d", "Home", "c")
+        visit.press("?")
         assert [] == violations(visit)
