@@ -1,7 +1,7 @@
 """Pages of one pool: who has them, and whose bytes they hold.
 
-    class State(Pages): ...
-    model = Model(..., properties=[pages], pools=[POOL])
+class State(Pages): ...
+model = Model(..., properties=[pages], pools=[POOL])
 """
 
 from __future__ import annotations
@@ -51,6 +51,17 @@ def read(s, r):
     for p in Page:
         if s.owner[p] == r and s.content[p] != r:
             s.foreign = True
+
+
+def carry(s, r, p):
+    """What the page holds now is taken for the bytes of the request, whoever has the page by now."""
+    if s.content[p] != r:
+        s.foreign = True
+
+
+def page_of(s, r):
+    """The request's page with the lowest number, or None."""
+    return next((p for p in Page if s.owner[p] == r), None)
 
 
 @invariant("no page is read before its own request has written it")

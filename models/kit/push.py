@@ -1,7 +1,7 @@
 """Writes that one side posts and that land in the other side's pages when they like.
 
-    class State(Pages, Push): ...
-    model = Model(..., parts=[push, __name__], flights=[FLIGHTS])
+class State(Pages, Push): ...
+model = Model(..., parts=[push, __name__], flights=[FLIGHTS])
 """
 
 from __future__ import annotations

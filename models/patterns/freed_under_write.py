@@ -16,7 +16,6 @@ from kvproto.lang import (
     Model,
     Params,
     Preset,
-    Record,
     Report,
     Scope,
     action,
@@ -52,7 +51,7 @@ class Phase(Enum):
     OVER = auto()
 
 
-class State(Pages, Push, Record):
+class State(Pages, Push):
     """One page a request."""
 
     phase: Array(Req, Phase)
@@ -126,8 +125,5 @@ model = Model(
     scopes=[Scope("small", "2 requests, 1 page", Req=2, Page=1)],
     pools=[POOL],
     flights=[FLIGHTS],
-    reports=[
-        Report("sgl-project/sglang#24527", "SGLang", Mechanism.TARGET_FREED),
-        Report("vllm-project/vllm#32255", "vLLM", Mechanism.TARGET_FREED),
-    ],
+    reports=[Report("sgl-project/sglang#24527", "SGLang", Mechanism.TARGET_FREED)],
 )
