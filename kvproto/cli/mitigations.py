@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ from kvproto.cli.traces import variant
 from kvproto.diagnostics import KvError
 from kvproto.engine.outcome import Options
 from kvproto.engine.search import select
-from kvproto.explain.why import why
+from kvproto.explain.why import with_why
 from kvproto.lang.load import Target, find
 from kvproto.mitigations.answer import Answer, answer, asked
 from kvproto.mitigations.judge import Judge, Work
@@ -23,7 +22,7 @@ from kvproto.mitigations.result import as_json, exit_code
 from kvproto.mitigations.switches import Question, question
 from kvproto.mitigations.text import describe, describe_asked
 from kvproto.trace import codec
-from kvproto.trace.build import about, build_trace, fair_words
+from kvproto.trace.build import build_trace
 
 TRACES = ".kvproto/traces"
 
@@ -143,10 +142,9 @@ def _write(told: Answer, target: Target, folder: Path) -> dict[tuple[int, str], 
     files = {}
     for (chosen, name), run in told.runs.items():
         system = told.systems[chosen]
-        trace = build_trace(system, run)
-        told_why = (*about(run), *why(trace), *fair_words(system, run))
+        trace = with_why(system, run, build_trace(system, run))
         label = variant(target, told.question.choice(chosen))
-        files[chosen, name] = str(codec.write(replace(trace, why=told_why), folder, variant=label))
+        files[chosen, name] = str(codec.write(trace, folder, variant=label))
     return files
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -76,13 +76,12 @@ class TraceFolder:
 
     def _write(self, found: Counterexample) -> Path:
         # Imported where it is wanted: a search that finds nothing does without.
-        from kvproto.explain.why import why
+        from kvproto.explain.why import with_why
         from kvproto.trace import codec
-        from kvproto.trace.build import about, build_trace, fair_words
+        from kvproto.trace.build import build_trace
 
-        trace = build_trace(self.system, found)
-        told = (*about(found), *why(trace), *fair_words(self.system, found))
-        return codec.write(replace(trace, why=told), self.folder, variant=self.variant)
+        trace = with_why(self.system, found, build_trace(self.system, found))
+        return codec.write(trace, self.folder, variant=self.variant)
 
     def _forget(self, name: str) -> Iterator[Path]:
         """Remove the trace that an earlier search has left, if it is one of this system."""

@@ -44,9 +44,9 @@ def count(amount: int, word: str) -> str:
     return f"{amount} {word}" if amount == 1 else f"{amount} {word}s"
 
 
-def joined(parts: Sequence[str]) -> str:
+def joined(parts: Sequence[str], word: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`."""
-    return " and ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
+    return f" {word} ".join(filter(None, [", ".join(parts[:-1]), *parts[-1:]]))
 
 
 def capital(sentence: str) -> str:

@@ -39,18 +39,23 @@ def analysis_of(place: Field, state: State, steps: int) -> Analysis:
 
 
 def _guard(place: Field, steps: int) -> Guard:
-    name, kind, value, effect, step, since, *words, verdict, other = place.keys(*GUARD_KEYS)
-    number = step.number(0, steps)
+    at = dict(zip(GUARD_KEYS, place.keys(*GUARD_KEYS), strict=True))
+    number = at["step"].number(0, steps)
     return Guard(
-        name.text(),
-        kind.one_of(GUARD_KINDS),
-        value.scalar(),
-        effect.one_of(EFFECTS),
-        number,
-        since.number(0, number),
-        *(item.text() for item in words),
-        verdict=verdict.one_of(VERDICTS),
-        other=other.number(0),
+        name=at["name"].text(),
+        kind=at["kind"].one_of(GUARD_KINDS),
+        value=at["value"].scalar(),
+        effect=at["effect"].one_of(EFFECTS),
+        step=number,
+        since=at["since"].number(0, number),
+        action=at["action"].text(),
+        condition=at["condition"].text(),
+        loc=at["loc"].text(),
+        about=at["about"].text(),
+        release=at["release"].text(),
+        difference=at["difference"].text(),
+        verdict=at["verdict"].one_of(VERDICTS),
+        other=at["other"].number(0),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from kvproto.engine.blame import Ground, blame, blame_refusal
@@ -21,7 +21,7 @@ from kvproto.trace.trace import State as TraceState
 
 if TYPE_CHECKING:
     # Imported where it is wanted: most traces end.
-    from kvproto.engine.liveness import Lasso
+    from kvproto.engine.liveness import Fair, Lasso
 
 
 class NotReproduced(AssertionError):
@@ -86,12 +86,48 @@ def about(found: Counterexample) -> tuple[str, ...]:
 
 
 def fair_words(system: System, found: Counterexample) -> tuple[str, ...]:
-    """Why fairness does not exclude the run; nothing for runs that end."""
+    """Why fairness does not exclude the run, in one sentence; nothing for runs that end."""
     if found.loop is None:
         return ()
-    from kvproto.engine.liveness import why_fair
+    from kvproto.engine.liveness import NO_FAIRNESS, fair_to
 
-    return why_fair(system, lasso_of(found))
+    lasso = lasso_of(found)
+    if not system.fairness:
+        return (NO_FAIRNESS,) if lasso.stops else ()
+    whys = fair_to(system, lasso)
+    if len(whys) == 1:
+        return (whys[0].sentence(),)
+    parts = []
+    if gone := [fair for fair in whys if fair.why == "gone"]:
+        after = f"after step {gone[0].step}" if gone[0].step else "from the start"
+        parts.append(f"nothing can be done {after} by {_actions(gone)}")
+    if happens := [fair for fair in whys if fair.why == "happens"]:
+        again = "happens" if len(happens) == 1 else "happen"
+        parts.append(f"{_named(happens)} {again} again and again")
+    if waived := [fair for fair in whys if fair.why == "waived"]:
+        are = "is" if len(waived) == 1 else "are"
+        parts.append(f"{_named(waived)} {are} only weakly fair, and not possible all the time")
+    return (f"Fairness does not exclude this run: {'; '.join(parts)}.",) if parts else ()
+
+
+NAMED = 4
+"""Groups that are named one by one."""
+
+
+def _named(whys: Sequence[Fair]) -> str:
+    """Groups by name, with the arguments that tell them apart, if they are few."""
+    return _listed([fair.group.name for fair in whys]) if len(whys) <= NAMED else _actions(whys)
+
+
+def _actions(whys: Sequence[Fair]) -> str:
+    """Groups by the names of their actions."""
+    return _listed(list(dict.fromkeys(" or ".join(fair.group.fairness.actions) for fair in whys)))
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > NAMED:
+        names = [*names[: NAMED - 1], f"{len(names) - NAMED + 1} more"]
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 class _Recorder:

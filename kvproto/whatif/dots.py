@@ -42,5 +42,5 @@ def _found(subject: Subject) -> Iterator[Dot]:
 def _dot(subject: Subject, outcome: Outcome, step: int, path: str, value: Value, instead: Value) -> Dot:
     if outcome.end == "holds":
         return Dot(step, path, value, instead, "harmless", len(subject.calls))
-    condition, _ = refusing(subject.system, subject.calls, outcome)
+    condition = refusing(subject.system, subject.calls, outcome).condition
     return Dot(step, path, value, instead, "refused", outcome.step, condition)

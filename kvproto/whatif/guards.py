@@ -6,7 +6,7 @@ claim breaks all the same, that is a counterexample of its own, and the switch i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from kvproto.engine.evaluate import Machine, State
@@ -100,17 +100,18 @@ def _start(subject: Subject, system: System) -> State | None:
 def _judged(subject: Subject, setting: Setting, system: System, calls: Calls, outcome: Outcome) -> Guard:
     pairs = zip(subject.states, outcome.states, strict=False)
     since = next((number for number, (one, other) in enumerate(pairs) if one != other), None)
+    read: tuple[str, ...] = ()
     if outcome.end == "refused":
         last = outcome.step if since is None else min(since, outcome.step)
         guard = _guard(subject, setting, "refused", outcome.step, last)
-        condition, loc = refusing(system, calls, outcome)
-        guard = replace(guard, condition=condition, loc=loc)
+        refused = refusing(system, calls, outcome)
+        guard, read = replace(guard, condition=refused.condition, loc=refused.loc), refused.reads
     elif since is None:
         end = len(subject.calls)
         guard = _guard(subject, setting, "harmless", end, end)
     else:
         guard = _guard(subject, setting, "diverted", since, since)
-    return replace(guard, difference=_difference(subject, outcome, guard.since))
+    return replace(guard, difference=_difference(subject, outcome, guard.since, read))
 
 
 def _guard(subject: Subject, setting: Setting, effect: Effect, step: int, since: int) -> Guard:
@@ -134,14 +135,22 @@ MOST = 2
 """Variables named of those that differ."""
 
 
-def _difference(subject: Subject, outcome: Outcome, number: int) -> str:
-    """What the setting changed first: `req[A].stub = false, not true`."""
+def _difference(subject: Subject, outcome: Outcome, number: int, read: Collection[str]) -> str:
+    """What the setting changed first: `req[A].stub = false, not true`.
+
+    Variables come first that are in `read`, then those that the verdict reads, then what later steps of the slice read
+    of this one.
+    """
     if number >= len(outcome.states):
         return ""
-    root, rows = subject.system.state, list[str]()
+    root, rows = subject.system.state, dict[str, str]()
     for at, (path, kind) in enumerate(leaves(root)):
         mine, theirs = subject.states[number][at], outcome.states[number][at]
         if mine != theirs:
-            rows.append(f"{show_path(path, root)} = {shown(label(theirs, kind))}, not {shown(label(mine, kind))}")
+            text = show_path(path, root)
+            rows[text] = f"{text} = {shown(label(theirs, kind))}, not {shown(label(mine, kind))}"
+    used = [edge.path for edge in backward_slice(subject.trace).edges if edge.source == number]
+    wanted = [path for path in (*read, *subject.trace.blame, *used) if path in rows]
+    named = list(dict.fromkeys([*wanted, *rows]))[:MOST]
     more = f" and {len(rows) - MOST} more" if len(rows) > MOST else ""
-    return "; ".join(rows[:MOST]) + more
+    return "; ".join(rows[path] for path in named) + more

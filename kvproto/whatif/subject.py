@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from kvproto.diagnostics import KvError, did_you_mean
 from kvproto.engine.evaluate import Args, State
+from kvproto.engine.outcome import Counterexample
 from kvproto.ir.digest import digest
 from kvproto.ir.nodes import LIVENESS, System
 from kvproto.lang.bind import Chosen, choose
@@ -40,6 +41,13 @@ class Subject:
     def finite(self) -> bool:
         """Whether the claim is about states and steps, so that other actions do not matter."""
         return self.system.claim(self.trace.property).kind in ("invariant", "assert")
+
+    def run(self) -> Counterexample:
+        """The trace as a search finds it."""
+        actions = {action.name: action for action in self.system.actions}
+        steps = tuple((actions[name], args) for name, args in self.calls)
+        claim = self.system.claim(self.trace.property)
+        return Counterexample(claim, self.states[0], steps, self.trace.loop, self.args)
 
 
 def subject(trace: Trace, target: str | None = None) -> Subject:

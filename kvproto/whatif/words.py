@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from kvproto.engine.blame import conjunct, refusal
+from dataclasses import dataclass
+
+from kvproto.engine.blame import blame, conjunct, refusal
 from kvproto.engine.evaluate import Machine
 from kvproto.engine.written import opposite, written
 from kvproto.ir.nodes import System
+from kvproto.ir.types import show_path
 from kvproto.whatif.schedule import Calls, Outcome
 
 
-def refusing(system: System, calls: Calls, outcome: Outcome) -> tuple[str, str]:
-    """The part of a guard that refuses, as it is written in the model, and where.
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The part of a guard that had to be true and was not, as it is written in the model, and what it read."""
+
+    condition: str
+    loc: str
+    reads: tuple[str, ...]
+
+
+def refusing(system: System, calls: Calls, outcome: Outcome) -> Refused:
+    """Why the step at which the schedule ended could not happen.
 
     From the system as it is written, in which switches are still there: they may be what refuses.
     """
@@ -20,4 +32,6 @@ def refusing(system: System, calls: Calls, outcome: Outcome) -> tuple[str, str]:
     assert refused is not None, "folding changes no meaning"
     part, wanted = conjunct(machine, refused)
     text = written(part, system.sources)
-    return (text if wanted else opposite(text)), str(part.loc)
+    paths = blame(machine, refused.guard, refused.state, refused.env)
+    reads = tuple(show_path(path, system.state) for path in paths)
+    return Refused(text if wanted else opposite(text), str(part.loc), reads)

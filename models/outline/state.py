@@ -22,48 +22,63 @@ class Config(Params):
     short_prompt: int = number(1, "pages of a short prompt; a long one has as many as the context", least=1)
     prefill_pool: int = number(1, "pages in the prefill pool unless larger_pool is on", least=1)
 
-    client_disconnects: bool = flag(True, "clients may go away while they wait")
-    transfer_failures: bool = flag(True, "decode may give a transfer up: time-outs, lost nodes")
+    client_disconnects: bool = flag(True, "clients may go away while they wait", kind="environment")
+    transfer_failures: bool = flag(
+        True, "decode may give a transfer up: time-outs, lost nodes", kind="environment"
+    )
 
-    larger_pool: bool = flag(False, "the prefill pool holds any prompt that the context allows")
+    larger_pool: bool = flag(False, "the prefill pool holds any prompt that the context allows", kind="mitigation")
     reject_at_admission: bool = flag(
         False,
         "a prompt that does not fit is refused before bootstrap, allocation or transfer",
         cites="0.5.21+ srt/disaggregation/utils.py:is_unadmitted_reject",
+        kind="mitigation",
     )
     retire_after_forward: bool = flag(
         False,
         "a rejected request is retired after its forward pass, before anything is sent",
         cites="0.5.20+ srt/disaggregation/prefill.py:_retire_aborted_prefill_result",
+        kind="mitigation",
     )
     failed_is_terminal: bool = flag(
         False,
         "a room that failed on prefill never reports success",
         cites="0.5.20+ srt/disaggregation/common/conn.py:conclude_transfer",
+        kind="mitigation",
     )
-    token_count_check: bool = flag(False, "decode compares what was sent with what it reserved")
+    token_count_check: bool = flag(False, "decode compares what was sent with what it reserved", kind="mitigation")
     deferred_release: bool = flag(
         False,
         "decode keeps the pages of a failed or aborted transfer until prefill has drained",
         cites="0.5.21+ srt/environ.py:SGLANG_DISAGGREGATION_DEFERRED_DECODE_KV_RELEASE",
+        kind="mitigation",
     )
     release_timeout: bool = flag(
         True,
         "a deferred release ends after a time limit, drained or not",
         cites="srt/disaggregation/decode.py:resolve_deferred_releases",
     )
-    bounded_batch: bool = flag(False, "no posted write outlives the time limit of a deferred release")
-    prompt_abort: bool = flag(False, "an abort reaches prefill before the time limit of a deferred release")
-    deferred_source_release: bool = flag(False, "prefill keeps source pages until its writes have drained")
-    patient_balancer: bool = flag(False, "a client's disconnect does not abort a request in transfer")
+    bounded_batch: bool = flag(
+        False, "no posted write outlives the time limit of a deferred release", kind="mitigation"
+    )
+    prompt_abort: bool = flag(
+        False, "an abort reaches prefill before the time limit of a deferred release", kind="mitigation"
+    )
+    deferred_source_release: bool = flag(
+        False, "prefill keeps source pages until its writes have drained", kind="mitigation"
+    )
+    patient_balancer: bool = flag(
+        False, "a client's disconnect does not abort a request in transfer", kind="mitigation"
+    )
     checksum: bool = flag(
         False,
         "decode verifies the transferred KV once, before the first read",
         cites="0.5.21+ srt/server_args.py:--disaggregation-enable-kv-checksum",
+        kind="mitigation",
     )
-    page_tags: bool = flag(False, "a tag that changes on reallocation is checked before every read")
-    carried_tags: bool = flag(False, "a tag written together with the page is checked at every read")
-    zero_on_release: bool = flag(False, "decode clears pages when it frees them")
+    page_tags: bool = flag(False, "a tag that changes on reallocation is checked before every read", kind="mitigation")
+    carried_tags: bool = flag(False, "a tag written together with the page is checked at every read", kind="mitigation")
+    zero_on_release: bool = flag(False, "decode clears pages when it frees them", kind="mitigation")
 
 
 cfg = Config()

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import pytest
 from sglang_recorded import RECORDED, TRACES, Recorded
 
 from kvproto.engine.search import Options, search
-from kvproto.explain import why
+from kvproto.explain.why import with_why
 from kvproto.ir.nodes import System
 from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import find
 from kvproto.trace import codec
-from kvproto.trace.build import about, build_trace, fair_words
+from kvproto.trace.build import build_trace
 from kvproto.trace.trace import Trace
 
 FILES = {path: codec.read(path) for path in sorted(TRACES.glob(f"sglang-*{codec.SUFFIX}"))}
@@ -55,5 +54,4 @@ def test_recorded_traces_are_what_a_search_finds_today(recorded: Recorded) -> No
     for name, path in kept.items():
         counterexample = found[name].counterexample
         fresh = build_trace(system, counterexample)
-        told = (*about(counterexample), *why(fresh), *fair_words(system, counterexample))
-        assert path.read_text(encoding="utf-8") == codec.dumps(replace(fresh, why=told)), path.name
+        assert path.read_text(encoding="utf-8") == codec.dumps(with_why(system, counterexample, fresh)), path.name

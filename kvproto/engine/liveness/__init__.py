@@ -12,19 +12,22 @@ out of the state constraint is enabled and never taken; a step that fails an ass
 from __future__ import annotations
 
 from kvproto.engine.liveness.graph import Budget
-from kvproto.engine.liveness.lasso import Lasso, NotConfirmed, confirm, decisive, why_fair
+from kvproto.engine.liveness.lasso import NO_FAIRNESS, Fair, Lasso, NotConfirmed, confirm, decisive, fair_to, why_fair
 from kvproto.engine.liveness.predicates import fixed, predicates
 from kvproto.engine.liveness.verdicts import ConditionFault, LivenessFinding, check
 
 __all__ = [
+    "NO_FAIRNESS",
     "Budget",
     "ConditionFault",
+    "Fair",
     "Lasso",
     "LivenessFinding",
     "NotConfirmed",
     "check",
     "confirm",
     "decisive",
+    "fair_to",
     "fixed",
     "predicates",
     "why_fair",

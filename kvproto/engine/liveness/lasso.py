@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 from kvproto.engine.evaluate import Args, Fault, Machine, State, choices
 from kvproto.engine.liveness.fairness import Group, Instance, all_instances, groups
@@ -59,13 +60,45 @@ def decisive(system: System, claim: Claim, lasso: Lasso) -> tuple[Expr, int]:
     raise NotConfirmed(f"the goal of {claim.name} is true in the whole cycle")
 
 
+@dataclass(frozen=True, slots=True)
+class Fair:
+    """Why a lasso is fair to one group: a step of it "happens" (it is `step`), or none can happen after step `step`.
+
+    "gone": none can happen any more; "waived": none can happen in some state of the cycle, which is enough if the
+    group is only weakly fair.
+    """
+
+    group: Group
+    why: Literal["happens", "gone", "waived"]
+    step: int
+
+    def sentence(self) -> str:
+        """One sentence."""
+        after = f" after step {self.step}" if self.step else " in the initial state"
+        match self.why:
+            case "happens":
+                return f"{self.group.name} happens again and again (step {self.step})."
+            case "gone":
+                return f"{self.group.name} is not possible any more{after}."
+            case "waived":
+                return f"{self.group.name} is only weakly fair, and not possible{after}."
+
+
+def fair_to(system: System, lasso: Lasso) -> tuple[Fair, ...]:
+    """Why fairness does not exclude the lasso, for each group that could have."""
+    cycle = list(_executed(system, lasso))[lasso.loop :]
+    model = _Steps(system)
+    return tuple(_fair(model, group, cycle, lasso) for group in groups(system, model.instances))
+
+
+NO_FAIRNESS = "No action is declared fair, so a run may stop anywhere."
+
+
 def why_fair(system: System, lasso: Lasso) -> tuple[str, ...]:
     """Why fairness does not exclude the lasso, a sentence for each group that could have."""
     if not system.fairness:
-        return ("No action is declared fair, so a run may stop anywhere.",) if lasso.stops else ()
-    cycle = list(_executed(system, lasso))[lasso.loop :]
-    model = _Steps(system)
-    return tuple(_why(model, group, cycle, lasso) for group in groups(system, model.instances))
+        return (NO_FAIRNESS,) if lasso.stops else ()
+    return tuple(fair.sentence() for fair in fair_to(system, lasso))
 
 
 class _Steps:
@@ -181,16 +214,11 @@ def breaks(system: System, claim: Claim, lasso: Lasso, states: Sequence[State]) 
             raise AssertionError(f"{claim.kind} is no claim about runs")
 
 
-def _why(model: _Steps, group: Group, cycle: list[State], lasso: Lasso) -> str:
-    """One sentence on one group."""
+def _fair(model: _Steps, group: Group, cycle: list[State], lasso: Lasso) -> Fair:
     for number, pair in enumerate(pairwise(cycle), lasso.loop + 1):
         if model.taken(group, *pair):
-            return f"{group.name} happens again and again (step {number})."
+            return Fair(group, "happens", number)
     enabled = [model.enabled(group, state) for state in cycle]
     if not any(enabled):
-        return f"{group.name} is not possible any more{_after(lasso.loop)}."
-    return f"{group.name} is only weakly fair, and not possible{_after(lasso.loop + enabled.index(False))}."
-
-
-def _after(steps: int) -> str:
-    return f" after step {steps}" if steps else " in the initial state"
+        return Fair(group, "gone", lasso.loop)
+    return Fair(group, "waived", lasso.loop + enabled.index(False))
