@@ -6,7 +6,7 @@ import ast
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -23,7 +23,7 @@ class SourceFile:
     text: str
     tree: ast.Module
 
-    @property
+    @cached_property
     def lines(self) -> list[str]:
         """The text by lines; line n of the file is element n - 1."""
         return self.text.splitlines()
