@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from kvproto.cli.options import on_terminal, say, setting
+from kvproto.cli.live import Watch, wanted
+from kvproto.cli.options import say, setting
 from kvproto.cli.outputs import Outputs, Told, again
 from kvproto.cli.project import configured_targets
 from kvproto.cli.search_options import search_options, to_options
 from kvproto.cli.traces import TraceFolder, variant
 from kvproto.diagnostics import KvError
-from kvproto.engine.outcome import Options, Progress
+from kvproto.engine.outcome import Options
 from kvproto.engine.search import search, select
 from kvproto.ir.digest import digest
 from kvproto.ir.nodes import System
@@ -64,6 +64,7 @@ class Job:
 @click.option("--sarif", metavar="FILE", help="Write SARIF 2.1.0, for code scanning.")
 @click.option("--junit", metavar="FILE", help="Write JUnit XML, a test case a property.")
 @click.option("--github/--no-github", default=None, help="Annotations and step summary; on in GitHub Actions.")
+@click.option("--progress/--no-progress", default=None, help="Show how a search goes; off with --quiet.")
 @click.option("--quiet", "-q", is_flag=True, help="Print only what does not hold; no progress.")
 def check(targets: tuple[str, ...], **options: Any) -> int:
     """Search TARGETs exhaustively and judge their properties.
@@ -81,9 +82,10 @@ def check(targets: tuple[str, ...], **options: Any) -> int:
     outputs.refuse(_journals(request))
     _refuse_shared_checkpoint(jobs, request)
     codec.prepare(request.trace_dir)
+    watch = Watch(len(jobs)) if wanted(options["progress"], quiet=request.quiet) else None
     rows: list[Row] = []
     for job in jobs:
-        rows.append(run_job(job, request))
+        rows.append(run_job(job, request, watch))
         if not in_table and not outputs.on_stdout:
             _print(describe(rows[-1], quiet=request.quiet))
         if rows[-1].result.interrupted:
@@ -155,36 +157,18 @@ def _way_on(row: Row) -> str:
     return f"; go on with the same options and  --resume {printable(shlex.quote(str(file)))}" if file else ""
 
 
-def run_job(job: Job, request: Request) -> Row:
+def run_job(job: Job, request: Request, watch: Watch | None = None) -> Row:
     """Search one system and write a trace for each violated property."""
-    shown = not request.quiet and on_terminal()
     try:
-        result = search(job.system, request.options, _progress(job.target) if shown else None)
+        seen = watch.begin(job.target, request.options.memory_limit) if watch else None
+        result = search(job.system, request.options, seen)
     finally:
-        if shown:
-            click.echo("\r\033[K", nl=False, err=True)
+        if watch:
+            watch.end()
     traces = TraceFolder(request.trace_dir, job.system, job.variant)
     for path in traces.keep(result):
         click.echo(f"removed {printable(str(path))}: the run that it tells of is no longer possible", err=True)
     return Row(job.target, result, traces.written)
-
-
-def _progress(name: str) -> Callable[[Progress], None]:
-    last = 0.0
-
-    def show(now: Progress) -> None:
-        nonlocal last
-        if now.seconds - last < 0.2:
-            return
-        last = now.seconds
-        click.echo(
-            f"\r{name}  {now.states:,} states  frontier {now.frontier:,}  depth {now.level}  "
-            f"{now.states / now.seconds:,.0f} states/s  {now.memory / (1 << 20):.0f} MiB\033[K",
-            nl=False,
-            err=True,
-        )
-
-    return show
 
 
 def _print(lines: list[str]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -94,8 +95,26 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
+class Detail:
+    """What takes longer to find out than a few figures: how states spread over levels and actions, what is violated.
+
+    `levels` are the sizes of the levels that the search has seen begin, in order, from number `first` on; the last one
+    may be half expanded, and `behind` are the states that were found behind it so far.
+    """
+
+    first: int
+    levels: tuple[int, ...]
+    behind: int
+    fired: dict[str, int]
+    violated: tuple[str, ...]
+    properties: int
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
-    """Where a search is."""
+    """Where a search is.  `detail` is to be asked for as often as somebody looks, and not each time; until the search
+    goes on.
+    """
 
     states: int
     frontier: int
@@ -103,6 +122,7 @@ class Progress:
     transitions: int
     seconds: float
     memory: int
+    detail: Callable[[], Detail]
 
 
 @dataclass(frozen=True, slots=True)

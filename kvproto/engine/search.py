@@ -15,7 +15,7 @@ from kvproto.engine.interrupt import polite_interrupt
 from kvproto.engine.layout import plan
 from kvproto.engine.lower import Lowered, lower
 from kvproto.engine.model_errors import ModelErrors
-from kvproto.engine.outcome import Counterexample, Finding, Options, Progress, Result
+from kvproto.engine.outcome import Counterexample, Detail, Finding, Options, Progress, Result
 from kvproto.engine.reduction import (
     PartialOrder,
     Runs,
@@ -163,6 +163,8 @@ class _Run:
         self.failed_starts = plan.start.failed
         self.judged_runs: dict[str, Finding] = {}
         self.roots = 0
+        self.levels: dict[int, int] = {}
+        self.level_end = 0
         self.keeper = self._keeper(options.checkpoint or options.resume)
 
     def _keeper(self, path: Path | None, *, asked: bool = True) -> Keeper | None:
@@ -193,6 +195,7 @@ class _Run:
         if self.keeper:
             self.keeper.roots = self.roots
             self.keeper.resume()
+        self._count_level()
         with polite_interrupt() as pressed:
             while self.explorer.frontier() and not self.stopped:
                 self.interrupted = pressed()
@@ -219,6 +222,7 @@ class _Run:
             self.piece = max(self.piece // 2, 1)
         self._raise_errors()
         self._keep()
+        self._count_level()
         if self.progress:
             self.progress(self._where())
 
@@ -271,9 +275,34 @@ class _Run:
             return None
         return None if state is None else (state, -1)
 
+    def _count_level(self) -> None:
+        """Note how large a level is that begins.  A piece never goes past the end of a level, so none is missed."""
+        if self.progress and self.explorer.at_level_start() and self.explorer.frontier():
+            self.levels[self.explorer.level()] = self.explorer.frontier()
+            self.level_end = self.explorer.states()
+
     def _where(self) -> Progress:
         e = self.explorer
-        return Progress(e.states(), e.frontier(), e.level(), e.transitions(), self.seconds(), e.memory())
+        figures = e.states(), e.frontier(), e.level(), e.transitions(), self.seconds(), e.memory()
+        return Progress(*figures, self._detail)
+
+    def _detail(self) -> Detail:
+        seen = (c.name for c in self.claims if c.name in self.failed_starts or self._violation(c) is not None)
+        return Detail(
+            first=min(self.levels, default=1),
+            levels=tuple(self.levels.values()),
+            behind=self.explorer.states() - self.level_end if self.levels else 0,
+            fired=self._fired(),
+            violated=tuple(seen),
+            properties=len(self.claims),
+        )
+
+    def _fired(self) -> dict[str, int]:
+        """How often each action happened."""
+        fired = {action.name: 0 for action in self.system.actions}
+        for (action, _), count in zip(self.lowered.instances, self.explorer.fired(), strict=True):
+            fired[action.name] += count
+        return fired
 
     # --- claims about runs ----------------------------------------------------------------------------
 
@@ -287,6 +316,8 @@ class _Run:
         def stop() -> str:
             if pressed():
                 self.interrupted, self.stopped = True, "interrupted"
+            if self.progress:
+                self.progress(self._where())
             limit = self.options.time_limit
             late = limit is not None and self.seconds() >= limit
             return "interrupted" if self.interrupted else "time limit" if late else ""
@@ -313,9 +344,7 @@ class _Run:
         """Verdicts and figures."""
         e = self.explorer
         complete = e.frontier() == 0 and not self.stopped
-        fired = {action.name: 0 for action in self.system.actions}
-        for (action, _), count in zip(self.lowered.instances, e.fired(), strict=True):
-            fired[action.name] += count
+        fired = self._fired()
         live = {action.name for action, _ in self.lowered.instances}
         # Off by a parameter is a choice; off by the size of a sort or by a constant is an action that never happens.
         live |= {action.name for action in self.system.actions if not coverage.mentions_parameter(action)}
