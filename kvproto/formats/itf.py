@@ -73,10 +73,16 @@ def _taken(step: Step | None, nobody: str) -> dict[str, object]:
     if step is None:
         return {ACTION: "init", PICKS: {}}
     names = _identifiers(step.args)
-    some = {
-        names[name]: {"tag": "Some", "value": _value(value, nobody)} for name, value in step.args.items()
-    }
-    return {ACTION: step.action, PICKS: some}
+    picks = {names[name]: {"tag": "Some", "value": _picked(value, nobody)} for name, value in step.args.items()}
+    return {ACTION: step.action, PICKS: picks}
+
+
+def _picked(value: Value, nobody: str) -> object:
+    """A value inside of a variant, where itf-py takes every object for a record: sets are lists, large numbers texts."""
+    if isinstance(value, list):
+        return [_picked(item, nobody) for item in value]
+    written = _value(value, nobody)
+    return str(value) if isinstance(written, dict) else written
 
 
 def _variable(path: str) -> str:

@@ -45,7 +45,8 @@ def code(text: str, most: int = 400) -> str:
     line = _line(text, most).strip()
     if not re.search(r"[`|\\]", line):
         return f"`{line}`" if line else ""
-    return f"<code>{re.sub(r'[^A-Za-z0-9 .,=/()+-]', _reference, line)}</code>"
+    parts = [re.sub(r"[^A-Za-z0-9 .,=/()+-]", _reference, part) for part in _ACTING.split(line)]
+    return f"<code>{'&#8203;'.join(parts)}</code>"
 
 
 def block(text: str, language: str = "") -> str:
