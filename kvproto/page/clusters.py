@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from kvproto.page.content import Content
 
 
+_LAST = 5
+"""Stories begin alike: so many steps of the cause, the last ones, tell them apart."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """Traces of one shape: the property, the steps of the cause in few words, and the traces, shortest first."""
+    """Traces of one shape: the property, the last steps of the cause, and the traces, shortest first."""
 
     property: str
     skeleton: str
@@ -29,7 +33,7 @@ def _cluster(shape: str, group: Sequence[Content]) -> Cluster:
     """`worker.begin worker.call` becomes `worker begin, call`: a machine is named once in a row."""
     words: list[str] = []
     at = ""
-    for part in shape.partition(": ")[2].split(" "):
+    for part in shape.partition(": ")[2].split(" ")[-_LAST:]:
         lane, _, action = part.rpartition(".")
         words.append(action if lane == at else f"{lane} {action}")
         at = lane

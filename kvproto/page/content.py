@@ -152,7 +152,9 @@ def _parts(excerpt: Excerpt | None) -> tuple[Part, ...]:
         return ()
     digits = len(str(excerpt.first + len(excerpt.lines) - 1))
     numbered = enumerate(excerpt.lines, excerpt.first)
-    runs = groupby(numbered, key=lambda line: line[0] in excerpt.guards)
+    # What stands above the action's own line, its decorator, is on the page in words: the lane and what is cited.
+    body = ((number, text) for number, text in numbered if number >= excerpt.at)
+    runs = groupby(body, key=lambda line: line[0] in excerpt.guards)
     return tuple(
         # The line break is outside printable text: each line is made printable by itself.
         Part(

@@ -97,7 +97,7 @@ export class Diagram {
     this.move = warp(this.top, this.pitch, this.trace.end, rows);
     for (const part of this.parts) part.classList.toggle("gone", !seen.has(Number(part.dataset.step)));
     for (const [number, row] of this.rows) this.#tell(row, stands.get(number) ?? 0);
-    for (const line of this.lines) line.classList.toggle("gone", !someSeen(line, seen, this.trace.end));
+    for (const line of this.lines) line.classList.toggle("gone", !isSeen(line, seen, this.trace.end));
     this.geometry ??= [...this.#geometry()];
     for (const put of this.geometry) put(this.move);
     this.#resize();
@@ -168,9 +168,11 @@ function number(element, name) {
   return text === null ? null : Number(text);
 }
 
-// Whether a line has a row left to be seen between its ends; one without an end goes on to the last row.
-function someSeen(line, seen, end) {
+// Whether a line is to be seen: a message with both its ends, a write as long as it passes a row on its way.
+function isSeen(line, seen, end) {
   const from = Number(line.dataset.from || 0);
   const to = Number(line.dataset.to || end);
-  return seen.has(from) || seen.has(to);
+  if (!line.classList.contains("flight")) return (seen.has(from) || !from) && (seen.has(to) || !line.dataset.to);
+  for (let number = from; number <= to; number += 1) if (seen.has(number)) return true;
+  return false;
 }

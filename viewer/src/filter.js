@@ -1,6 +1,6 @@
 // The language of the filter: lane=decode page=3 request=A and free words, all of which must fit.
 
-const WORD = /(?:(lane|page|request)=)?(?:"([^"]*)"?|(\S+))/gi;
+const WORD = /(?:(lane|page|request)=|(?=\S))(?:"([^"]*)"?|(\S*))/gi;
 
 // The parts of a query as [key, text]; a word without a key has the key "".
 export function parse(query) {

@@ -10,10 +10,12 @@ class Page {
   constructor() {
     this.articles = [...document.querySelectorAll("article.trace")];
     this.views = new Map();
+    this.settings = { full: false, cone: false, folded: false };
     this.order = this.#order();
     this.address = new Address((hash) => this.#write(hash));
     document.body.classList.add("live");
     for (const hidden of document.querySelectorAll("footer .keys")) hidden.hidden = false;
+    this.#copies();
     document.addEventListener("keydown", (event) => this.#press(event));
     document.addEventListener("click", (event) => this.#click(event));
     addEventListener("hashchange", () => this.follow(location.hash));
@@ -47,20 +49,29 @@ class Page {
   #click(event) {
     const help = event.target.closest(".help-toggle");
     const link = event.target.closest("#traces a[data-trace]");
-    const copy = event.target.closest("[data-copy]");
     if (help) this.help();
-    if (copy && !String(getSelection())) this.#copy(copy);
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     this.show(Number(link.dataset.trace), null);
     scrollTo({ top: 0, behavior: "instant" });
   }
 
-  async #copy(code) {
+  // A button beside each command.
+  #copies() {
+    for (const code of document.querySelectorAll("[data-copy]")) {
+      const button = document.createElement("button");
+      Object.assign(button, { type: "button", className: "copy", textContent: "copy" });
+      button.setAttribute("aria-label", `copy ${code.textContent}`);
+      button.addEventListener("click", () => this.#copy(code, button));
+      code.after(" ", button);
+    }
+  }
+
+  async #copy(code, button) {
     try {
       await navigator.clipboard.writeText(code.textContent);
-      code.classList.add("copied");
-      setTimeout(() => code.classList.remove("copied"), 1500);
+      button.textContent = "copied";
+      setTimeout(() => (button.textContent = "copy"), 1500);
     } catch {
       // Not allowed here: then it is selected, to be copied by hand.
       getSelection().selectAllChildren(code);
@@ -82,6 +93,7 @@ class Page {
       else link.removeAttribute("aria-current");
     }
     this.view = this.#view(number);
+    this.view.enter();
     this.view.go(state ?? this.view.trace.end, { scroll });
   }
 
@@ -90,15 +102,15 @@ class Page {
       const article = this.articles.find((candidate) => Number(candidate.dataset.trace) === number);
       const data = adopt(article, JSON.parse(document.getElementById(`report-${number}`).textContent));
       const moved = (view) => this.address.set(format(view.number, view.state));
-      this.views.set(number, new View(article, data, { moved }));
+      this.views.set(number, new View(article, data, { moved, settings: this.settings }));
     }
     return this.views.get(number);
   }
 
   turn(direction) {
-    const place = this.order.indexOf(this.view.number) + direction;
-    if (place < 0 || place >= this.order.length) return;
-    this.show(this.order[place], null);
+    const { length } = this.order;
+    if (length < 2) return;
+    this.show(this.order[(this.order.indexOf(this.view.number) + direction + length) % length], null);
     scrollTo({ top: 0, behavior: "instant" });
   }
 

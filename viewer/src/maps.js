@@ -28,7 +28,7 @@ export class Maps {
       cell.element.classList.toggle("fresh", state > 0 && now.since === state);
       cell.shown = now;
     }
-    const words = state ? `after step ${state}` : "at the start";
+    const words = state ? `, after step ${state}` : ", at the start";
     for (const place of this.when ?? []) place.textContent = words;
   }
 

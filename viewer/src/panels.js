@@ -70,7 +70,8 @@ function into(flight) {
 }
 
 function Values({ view }) {
-  const { trace, state, full } = view;
+  const { trace, state, settings } = view;
+  const { full } = settings;
   const changed = state ? trace.step(state).delta : {};
   const unchanged = trace.values.size - Object.keys(changed).length;
   return html`<section class="values">
@@ -176,7 +177,10 @@ class Copy extends Component {
   }
 
   componentDidMount() {
-    this.place.replaceChildren(...this.props.of.cloneNode(true).childNodes);
+    const copy = this.props.of.cloneNode(true);
+    const text = copy.querySelector("pre");
+    text?.setAttribute("aria-label", `${text.getAttribute("aria-label")}, at the cursor`);
+    this.place.replaceChildren(...copy.childNodes);
   }
 
   render() {

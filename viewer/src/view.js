@@ -4,7 +4,7 @@ import { render } from "preact";
 import { Beside } from "./beside.js";
 import { Diagram } from "./diagram.js";
 import { matcher } from "./filter.js";
-import { visible } from "./folding.js";
+import { localRuns, visible } from "./folding.js";
 import { html } from "./html.js";
 import { Maps } from "./maps.js";
 import { Live } from "./panels.js";
@@ -13,22 +13,28 @@ import { Table } from "./table.js";
 import { at, Trace } from "./trace.js";
 
 export class View {
-  constructor(article, data, { moved }) {
+  constructor(article, data, { moved, settings }) {
     this.article = article;
     this.number = Number(article.dataset.trace);
     this.trace = new Trace(data);
     this.groups = this.trace.groups();
     this.moved = moved;
     this.state = this.trace.end;
-    this.full = false;
+    // What the reader has chosen for all traces: `full`, `cone`, `folded`.
+    this.settings = settings;
     this.picked = null;
     this.closed = new Set();
     this.filter = "";
     this.hiddenLanes = new Set();
-    this.folded = false;
     this.found = new Set();
     this.#adopt();
-    this.arrange();
+  }
+
+  // Comes into view: the reader may have chosen otherwise in the meantime.
+  enter() {
+    this.#showCone();
+    this.#showFold();
+    this.#measure();
   }
 
   #adopt() {
@@ -42,6 +48,7 @@ export class View {
     this.bar = part(".bar");
     this.top = part(".top");
     this.words = part(".cursor-words");
+    this.note = part(".where .note");
     this.searchBox = part("input.search");
     this.filterBox = part("input.filter");
     this.hits = part(".hits");
@@ -58,6 +65,8 @@ export class View {
     on(".back", () => this.step(-1));
     on(".forth", () => this.step(1));
     on(".last", () => this.go(this.trace.end));
+    this.bar.querySelector(".cone-toggle").hidden = !this.article.querySelector(".diagram .cause");
+    this.bar.querySelector(".fold").hidden = !localRuns(this.trace.steps).length;
     on(".cone-toggle", () => this.toggleCone());
     on(".fold", () => this.toggleFold());
     this.searchBox.addEventListener("input", () => this.search(this.searchBox.value));
@@ -118,8 +127,10 @@ export class View {
   #say() {
     const { state, trace } = this;
     const step = state ? trace.step(state) : null;
-    const words = step ? `step ${state} of ${trace.end}: ${step.lane} ${step.full}` : `start: before step 1 of ${trace.end}`;
+    const start = trace.end ? `start: before step 1 of ${trace.end}` : "start: there are no steps";
+    const words = step ? `step ${state} of ${trace.end}: ${step.lane} ${step.full}` : start;
     if (this.words.textContent !== words) this.words.textContent = words;
+    this.note.textContent = step ? step.notes.map(([, text]) => text).join("; ") : "";
   }
 
   // The next row to be seen in a direction; the start is always there.
@@ -140,7 +151,7 @@ export class View {
   }
 
   toggleFull() {
-    this.full = !this.full;
+    this.settings.full = !this.settings.full;
     this.renderLive();
   }
 
@@ -150,13 +161,23 @@ export class View {
   }
 
   toggleCone() {
-    const on = this.article.classList.toggle("cone-on");
-    this.bar.querySelector(".cone-toggle").setAttribute("aria-pressed", String(on));
+    this.settings.cone = !this.settings.cone;
+    this.#showCone();
+  }
+
+  #showCone() {
+    const { cone } = this.settings;
+    this.article.classList.toggle("cone-on", cone);
+    this.bar.querySelector(".cone-toggle").setAttribute("aria-pressed", String(cone));
   }
 
   toggleFold() {
-    this.folded = !this.folded;
-    this.bar.querySelector(".fold").setAttribute("aria-pressed", String(this.folded));
+    this.settings.folded = !this.settings.folded;
+    this.#showFold();
+  }
+
+  #showFold() {
+    this.bar.querySelector(".fold").setAttribute("aria-pressed", String(this.settings.folded));
     this.arrange();
   }
 
@@ -181,7 +202,8 @@ export class View {
   // Which rows are to be seen follows from the filter, the lanes and the folding.
   arrange() {
     const fits = matcher(this.filter, this.trace.steps);
-    const { rows, stands } = visible(this.trace.steps, { fits, hiddenLanes: this.hiddenLanes, folded: this.folded });
+    const { folded } = this.settings;
+    const { rows, stands } = visible(this.trace.steps, { fits, hiddenLanes: this.hiddenLanes, folded });
     const before = this.rows?.length ?? this.trace.end;
     this.rows = rows;
     if (before !== rows.length || rows.length !== this.trace.end) {
