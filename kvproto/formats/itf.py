@@ -78,7 +78,7 @@ def _taken(step: Step | None, nobody: str) -> dict[str, object]:
 
 
 def _picked(value: Value, nobody: str) -> object:
-    """A value inside of a variant, where itf-py takes every object for a record: sets are lists, large numbers texts."""
+    """A value inside of a variant, where itf-py takes any object for a record: sets are lists, large numbers texts."""
     if isinstance(value, list):
         return [_picked(item, nobody) for item in value]
     written = _value(value, nobody)
