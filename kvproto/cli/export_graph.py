@@ -45,9 +45,7 @@ class Picture:
         return replace(self, trace=trace)
 
 
-def state_graph(
-    target: str | None, picture: Picture, system_of: Callable[[str], System]
-) -> tuple[str, str]:
+def state_graph(target: str | None, picture: Picture, system_of: Callable[[str], System]) -> tuple[str, str]:
     """The text of the graph, and what it leaves out ("" if nothing).
 
     Without a target the model is the shipped one that the trace names; with a trace it is bound as the trace says.
@@ -101,9 +99,7 @@ def _bound(target: str | None, trace: Trace) -> System:
     if found.preset not in (None, trace.preset):
         raise _other(trace, f"its preset is {_quoted(trace.preset or 'none')}, and the target says {found.preset}")
     try:
-        chosen = choose(
-            found.model, preset=trace.preset or None, scope=trace.scope or None, sets=trace.parameters
-        )
+        chosen = choose(found.model, preset=trace.preset or None, scope=trace.scope or None, sets=trace.parameters)
     except KvError as problem:
         raise _other(trace, problem.diagnostic.message) from None
     system = build(found.model, chosen)

@@ -102,9 +102,7 @@ class _Texts:
         return printable(f"{target}{scope}: {states} states, {graph.number_of_edges()} steps{left}")
 
     def _variables(self, name: str) -> list[int]:
-        found = [
-            at for at, path in enumerate(self.paths) if path == name or path.startswith((f"{name}[", f"{name}."))
-        ]
+        found = [at for at, path in enumerate(self.paths) if path == name or path.startswith((f"{name}[", f"{name}."))]
         if not found:
             raise KvError(
                 "KV022",

@@ -99,9 +99,7 @@ class _Drawing:
         """Steps in order; those left out as a note, what is repeated for ever as a loop."""
         trace = self.report.trace
         turn = len(trace.steps) if trace.loop is None else trace.loop
-        pieces = (
-            (looped, list(rows)) for looped, rows in groupby(self.report.rows, key=lambda row: row.number > turn)
-        )
+        pieces = ((looped, list(rows)) for looped, rows in groupby(self.report.rows, key=lambda row: row.number > turn))
         for looped, rows in pieces:
             if looped:
                 yield "  loop for ever"
