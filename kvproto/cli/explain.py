@@ -1,36 +1,72 @@
-"""`kvproto explain`: what an error code or a property means, offline."""
+"""`kvproto explain`: what a code, a property or an action means, and what would have prevented a trace; offline."""
 
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
-from kvproto.cli.options import say
+from kvproto.cli import actions
+from kvproto.cli.options import on_terminal, say
 from kvproto.diagnostics import CATALOGUE, KvError, did_you_mean
 from kvproto.lang.load import building_blocks, find, shipped_models
 from kvproto.lang.properties import ClaimMark
 
 
 @click.command()
-@click.argument("word", metavar="CODE_OR_PROPERTY")
-def explain(word: str) -> None:
-    """What a code (KV107) or property means."""
+@click.argument("word", metavar="CODE_OR_NAME_OR_TRACE")
+@click.option("--model", "target", metavar="TARGET", help="The model of the trace, if it is not a shipped one.")
+@click.option("--quick", is_flag=True, help="Of a trace only what its own steps tell: nothing is searched.")
+@click.option("--save", is_flag=True, help="Keep what was found out in the trace file: `show` and `view` tell it, too.")
+def explain(word: str, target: str | None, quick: bool, save: bool) -> None:
+    """What a code (KV107), a property or an action means; or what would have prevented a TRACE.
+
+    Of a trace: the measures under which the same steps break no claim (and whether the claim then holds in the whole
+    scope), the point of no return, and the single changes that the violation rests on.
+    """
+    if word.endswith(".json") or _is_file(word):
+        explain_trace(word, target, quick=quick, save=save)
+        return
+    if target is not None or quick or save:
+        raise KvError(
+            "KV026",
+            f"--model, --quick and --save go with a trace, and {word!r} is none",
+            reason="they say how what would have been is found out, and where it is kept",
+            cure="give the path of a *.trace.json file, or leave them out",
+        )
     code = word.strip().upper()
     if code in CATALOGUE:
         say(f"{code}  {CATALOGUE[code].title}\n\n{CATALOGUE[code].text}")
         return
-    claims = properties()
-    if word not in claims:
-        near = did_you_mean(word, claims) or did_you_mean(code, CATALOGUE)
+    say("\n\n".join(_meanings(word)))
+
+
+def _is_file(word: str) -> bool:
+    try:
+        return Path(word).is_file()
+    except (OSError, ValueError):  # no path at all
+        return False
+
+
+def _meanings(word: str) -> Iterator[str]:
+    """Properties and actions of that name.  Raises KV017."""
+    claims, known = properties(), actions.actions()
+    if word not in claims and word not in known:
+        near = did_you_mean(word, claims) or did_you_mean(word, known) or did_you_mean(word.strip().upper(), CATALOGUE)
         main = sorted(name for name, places in claims.items() if places[0][0] in shipped_models())
         raise KvError(
             "KV017",
             f"nothing is known about {word!r}{near}",
-            reason=f"properties: {', '.join(main)}, and those of blocks; codes: {min(CATALOGUE)} to {max(CATALOGUE)}",
+            reason=f"properties: {', '.join(main)}, those of blocks, and actions; codes: {min(CATALOGUE)} to"
+            f" {max(CATALOGUE)}",
             cure="give one of these; for the properties of your own model see  kvproto list MODEL.py",
         )
-    say("\n\n".join(f"{word}  (model {model})\n\n{claim}\n\n{doc}".rstrip() for model, claim, doc in claims[word]))
+    for model, claim, doc in claims.get(word, []):
+        yield f"{word}  (model {model})\n\n{claim}\n\n{doc}".rstrip()
+    for model, fn, mark in known.get(word, []):
+        yield actions.describe(model, fn, mark)
 
 
 def properties() -> dict[str, list[tuple[str, str, str]]]:
@@ -51,3 +87,24 @@ def properties_of(name: str) -> dict[str, tuple[str, str]]:
         claim = "some action can happen, unless everything is done"
         found["no_deadlock"] = (claim, f"Done means: {done}" if done else "")
     return found
+
+
+def explain_trace(file: str, target: str | None, *, quick: bool, save: bool) -> None:
+    """Find out what would have been in a trace, print it, and keep it if asked to."""
+    # Imported where it is wanted: to look up a code nothing else is needed.
+    from kvproto.trace import codec
+    from kvproto.whatif.analyse import analysed, explained
+    from kvproto.whatif.searches import STATES
+    from kvproto.whatif.subject import subject
+    from kvproto.whatif.text import describe
+
+    trace = codec.read(file)
+    if on_terminal() and not quick:
+        click.echo("searching under each measure that stops the run (--quick does without) ...", err=True)
+    about = subject(trace, target)
+    found = analysed(about, states=None if quick else STATES)
+    told = explained(about, found.analysis)
+    say("\n".join(describe(told, found)))
+    if save:
+        codec.save(told, Path(file))
+        click.echo(f"kept in {file}", err=True)

@@ -196,14 +196,20 @@ _USAGE: dict[str, Entry] = {
     ),
     "KV037": Entry(
         "no terminal to draw on",
-        "`kvproto show TRACE --tui` steps through a trace with keys, which takes a terminal. Standard input\n"
-        "or standard output goes to a file or a pipe. `kvproto show TRACE` prints the same as text, and\n"
+        "`kvproto show TRACE --tui` steps through a trace with keys, which takes a terminal. Standard input,\n"
+        "output or error goes to a file or a pipe. `kvproto show TRACE` prints the same as text, and\n"
         "--step N shows one step in full.",
     ),
     "KV038": Entry(
         "package of an extra is not installed",
         "Some commands need a package that most users do without. It comes with an extra of kvproto, which\n"
         "the message names: pip install 'kvproto[tui]'.",
+    ),
+    "KV029": Entry(
+        "nothing is violated in the trace",
+        "The trace is a witness: it shows a run to something that is supposed to be possible. What would\n"
+        "have prevented a violation can be said of counterexamples only. kvproto show TRACE and\n"
+        "kvproto view TRACE show any trace.",
     ),
     "KV031": Entry(
         "model cannot be exported",

@@ -32,7 +32,7 @@ class Guard:
     states as in the trace and the claim holds; "diverted", every step happens and the claim holds, with other values
     from step `step` on.  A refusal may come from a part of a guard that the switch brings or from what it changed
     before: `since` is the first step that the switch changed (`step` itself, if nothing differed before), and
-    `difference` says how the state after it differs.  Step 0 is the beginning.
+    `difference` says how the state after it differs (`x = 1 instead of 0; ...`).  Step 0 is the beginning.
     `verdict` is that of a search of the whole scope under the switch ("" if nobody searched): with "violated" the
     switch stops this schedule but not the one of `other` steps that the search found.
     `loc` is the place of the guard, for the others that of the action of `step`; `about` is what the model says of the

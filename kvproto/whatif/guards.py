@@ -6,7 +6,7 @@ claim breaks all the same, that is a counterexample of its own, and the switch i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from kvproto.engine.evaluate import Machine, State
@@ -30,28 +30,37 @@ def guards(subject: Subject, states: int | None = STATES) -> tuple[Guard, ...]:
     """
     every = settings(subject.model, subject.chosen)
     tried = [(guard, setting) for setting in every for guard in _tried(subject, setting)]
-    searched = searches(subject, tried, states) if states is not None else [guard for guard, _ in tried]
+    searched = searches(subject, tried, states) if states is not None else _different([guard for guard, _ in tried])
     important = backward_slice(subject.trace).steps
     return tuple(sorted(searched, key=lambda guard: _rank(guard, important)))
 
 
-def _rank(guard: Guard, important: frozenset[int]) -> tuple[int, ...]:
-    """Measures under which the claim holds before others; measures before presets before the environment.
+def _different(tried: Sequence[Guard]) -> list[Guard]:
+    """Without presets that do the same as one before."""
+    seen = set[tuple[str, int, int]]()
+    kept = list[Guard]()
+    for guard in tried:
+        code = guard.effect, guard.since, guard.step
+        if guard.kind != "preset" or code not in seen:
+            kept.append(guard)
+        seen |= {code} if guard.kind == "preset" else set()
+    return kept
 
-    Then what refuses a step by itself before what changes the state first; then steps that the verdict rests on, early
-    ones first; then measures that some preset takes.
+
+def _rank(guard: Guard, important: frozenset[int]) -> tuple[int, ...]:
+    """Measures before presets before the environment; those under which the claim holds in the scope before others.
+
+    Then what refuses a step that the verdict rests on; then what comes early, and what a later release has.
     """
-    verdicts = {"holds": 0, "": 1, "inconclusive": 1, "violated": 2}
     kinds = {"switch": 0, "preset": 1, "environment": 2}
-    ways = {"refused": 0 if guard.since == guard.step else 1, "harmless": 2, "diverted": 3}
+    verdicts = {"holds": 0, "": 1, "inconclusive": 1, "violated": 2}
     return (
-        guard.kind == "environment",
-        verdicts[guard.verdict],
         kinds[guard.kind],
-        ways[guard.effect],
+        verdicts[guard.verdict],
         guard.step not in important,
-        guard.step,
+        guard.since,
         not guard.release,
+        guard.step,
     )
 
 
@@ -136,7 +145,7 @@ MOST = 2
 
 
 def _difference(subject: Subject, outcome: Outcome, number: int, read: Collection[str]) -> str:
-    """What the setting changed first: `req[A].stub = false, not true`.
+    """What the setting changed first: `req[A].stub = false instead of true`.
 
     Variables come first that are in `read`, then those that the verdict reads, then what later steps of the slice read
     of this one.
@@ -148,7 +157,7 @@ def _difference(subject: Subject, outcome: Outcome, number: int, read: Collectio
         mine, theirs = subject.states[number][at], outcome.states[number][at]
         if mine != theirs:
             text = show_path(path, root)
-            rows[text] = f"{text} = {shown(label(theirs, kind))}, not {shown(label(mine, kind))}"
+            rows[text] = f"{text} = {shown(label(theirs, kind))} instead of {shown(label(mine, kind))}"
     used = [edge.path for edge in backward_slice(subject.trace).edges if edge.source == number]
     wanted = [path for path in (*read, *subject.trace.blame, *used) if path in rows]
     named = list(dict.fromkeys([*wanted, *rows]))[:MOST]

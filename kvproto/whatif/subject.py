@@ -53,8 +53,16 @@ class Subject:
 def subject(trace: Trace, target: str | None = None) -> Subject:
     """The trace on its model: the shipped one of that name, or the one that `target` names.
 
-    Raises KV027 if the model is unknown, KV028 if it is not the one that the trace tells of, and what `find` raises.
+    Raises KV027 if the model is unknown, KV028 if it is not the one that the trace tells of, KV029 if the trace
+    violates nothing, and what `find` raises.
     """
+    if trace.verdict != "violated":
+        raise KvError(
+            "KV029",
+            f"the trace violates nothing: it shows that {printable(trace.property)} can happen",
+            reason="what would have prevented a run can be said of one that breaks a claim",
+            cure="look at it with  kvproto show TRACE",
+        )
     if target is None and trace.model not in (known := [*shipped_models(), *building_blocks()]):
         raise KvError(
             "KV027",
