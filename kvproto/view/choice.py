@@ -30,8 +30,9 @@ class Choice:
     guilty: bool = False
     folded: bool = False
 
-    def __bool__(self) -> bool:
-        """Whether it leaves anything out on purpose."""
+    @property
+    def filters(self) -> bool:
+        """Whether it leaves steps out on purpose."""
         return bool(self.lanes or self.requests or self.pages or self.words or self.guilty)
 
     def fits(self, row: Row) -> bool:
@@ -95,7 +96,7 @@ def words_of(report: Report, gap: Gap, *, lanes: bool = True) -> str:
 
 
 def _shown(report: Report, choice: Choice) -> frozenset[int]:
-    if choice:
+    if choice.filters:
         return frozenset(row.number for row in report.rows if choice.fits(row))
     if not choice.folded:
         return frozenset(row.number for row in report.rows)

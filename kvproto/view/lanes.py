@@ -92,6 +92,8 @@ class _Picture:
         self.columns = self._columns()
         self.starts = [self.digits + 2 + start for start in accumulate(self.columns, initial=0)]
         self.left = self.starts[-1] if self.columns else width - (self.bands.width + 2 if self.bands.width else 0)
+        # Where there are no bands, a line of words may be longer than the lanes.
+        self.room = self.left - 2 if self.bands.width else width
         self.sent, self.taken = self._mail()
         self.mailed = False
 
@@ -171,7 +173,7 @@ class _Picture:
     def gap(self, gap: Gap) -> list[Line]:
         """What is not shown, in one line."""
         text = f"... {words_of(self.report, gap)}"
-        if cells(text) > self.left - self.digits - 4:
+        if cells(text) > self.room - self.digits - 2:
             text = f"... {words_of(self.report, gap, lanes=False)}"
         lines = [Line(self._under(self.digits + 2, text, gap.first, gap.last, head=True), gap.first, "gap")]
         for number in range(gap.first, gap.last + 1):
@@ -180,7 +182,7 @@ class _Picture:
 
     def _under(self, start: int, text: str, first: int, last: int, *, head: bool = False) -> str:
         """A line of text from some column on, moved to the left or cut to what is left of the bands."""
-        room = self.left - (2 if self.bands.width else 0)
+        room = self.room
         start = max(min(start, room - cells(text)), self.digits + 2)
         return pad(" " * start + cut(text, room - start), self.left) + self.bands.row(first, last, head=head)
 
@@ -209,7 +211,7 @@ class _Picture:
 
     def _untaken(self, start: int, label: str, number: int) -> str:
         """A message that goes nowhere: at the right of its sender's column, or at the left if there is no room."""
-        fits = start + cells(label) + 3 <= self.left - (2 if self.bands.width else 0)
+        fits = start + cells(label) + 3 <= self.room
         if fits or not self.columns:
             return self._under(start, f"+- {label}", number, number)
         return self._under(start - cells(label) - 2, f"{label} -+", number, number)
@@ -239,7 +241,7 @@ class _Picture:
 
     def _rule(self, text: str, number: int) -> Iterator[str]:
         start = self.digits + 2
-        for part in fold(text, self.left - start - 8):
+        for part in fold(text, self.room - start - 8):
             yield self._under(start, f"=== {part} ===", number, number)
 
     def _notes(self, number: int, at: int) -> Iterator[str]:

@@ -68,7 +68,7 @@ def _part(choice: Choice) -> str:
     """What is shown if not everything is, for the title."""
     if choice.folded:
         return ", local steps folded (--all shows them)"
-    return " (a part; see the options)" if choice else ""
+    return " (a part; see the options)" if choice.filters else ""
 
 
 def header(report: Report, width: int, *, everything: bool = False) -> str:
