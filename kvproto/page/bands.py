@@ -13,8 +13,12 @@ from itertools import pairwise
 from kvproto.explain import Flight
 from kvproto.explain.words import ranges
 from kvproto.report.report import Pool, Report
+from kvproto.trace.printable import cut, printable
 
 SPACE = 5
+LONGEST = 32
+"""Events of more letters are cut."""
+
 _THIN, _THICK, _BUNDLE = 2.5, 14.0, 48.0
 
 
@@ -182,5 +186,5 @@ def _by_step(happenings: Iterable[tuple[_Happening, str]], order: Sequence[str] 
     by_step: dict[int, list[Event]] = {}
     for (step, what, landing, alarm), found in sorted(pages.items()):
         named = ranges(found, order) if order else ", ".join(dict.fromkeys(found))
-        by_step.setdefault(step, []).append(Event(f"{what} {named}", landing, alarm))
+        by_step.setdefault(step, []).append(Event(cut(printable(f"{what} {named}"), LONGEST), landing, alarm))
     return by_step

@@ -6,11 +6,12 @@ gaps of rows it hides without knowing anything else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from kvproto.page.bands import Column, columns
+from kvproto.page.remarks import MOST, remarks
 from kvproto.page.space import Space
 from kvproto.page.svg import room
 from kvproto.report.report import Note, Report
@@ -21,9 +22,6 @@ NOTE = 11.5
 EVENT = 10.5
 LINE = 14
 """Sizes of letters, and the height of a line of notes."""
-
-MOST = 2
-"""So many remarks stand below a step."""
 
 LONGEST = 36
 """Calls of more characters are cut; a pointer that rests on them sees all."""
@@ -66,6 +64,7 @@ class Layout:
     left: float
     pitch: float
     width: float
+    remarks: Mapping[int, Sequence[Note]]
 
     header: float = _HEADER - 16
     top: float = _HEADER + 16
@@ -132,15 +131,10 @@ def short(call: str) -> str:
     return cut(printable(call), LONGEST)
 
 
-def lines(notes: Sequence[Note]) -> list[Note]:
-    """The notes that stand below a step; that of the turn is a rule of its own."""
-    return [note for note in notes if note.kind != "turn"]
-
-
 def layout(report: Report) -> Layout:
     """The places of everything in a report's diagram."""
-    left = _GUTTER + (_LOOP if report.trace.loop is not None else 0)
-    lanes, x = _machines(report, left)
+    left, said = _GUTTER + (_LOOP if report.trace.loop is not None else 0), remarks(report)
+    lanes, x = _machines(report, left, said)
     pools: list[PoolLane] = []
     for column in columns(report):
         named = heading(pool_title(column.pool))
@@ -150,13 +144,13 @@ def layout(report: Report) -> Layout:
         right = max(words + wide, begin + named / 2)
         pools.append(PoolLane(column.pool, begin, column, words, right))
         x = right
-    extra = max((min(len(lines(row.notes)), MOST) for row in report.rows), default=0)
+    extra = max(map(len, said.values()), default=0)
     spoken = max((len(texts) for pool in pools for texts in pool.column.events.values()), default=0)
     pitch = 9.0 + LINE * max(1 + extra, min(spoken, MOST))
-    return Layout(report, tuple(lanes), tuple(pools), left, pitch, x + 12)
+    return Layout(report, tuple(lanes), tuple(pools), left, pitch, x + 12, said)
 
 
-def _machines(report: Report, left: float) -> tuple[list[Lane], float]:
+def _machines(report: Report, left: float, said: Mapping[int, Sequence[Note]]) -> tuple[list[Lane], float]:
     """The machines' lanes, and where the last one's words end."""
     names = report.lanes
     wanted = [_wanted(report, name) for name in names]
@@ -167,7 +161,7 @@ def _machines(report: Report, left: float) -> tuple[list[Lane], float]:
         lanes.append(Lane(name, x))
         x += wide
     if lanes:
-        x = lanes[-1].x + max(wanted[-1], _notes(report, names[-1]))
+        x = lanes[-1].x + max(wanted[-1], _notes(report, names[-1], said))
     return lanes, x
 
 
@@ -176,6 +170,7 @@ def _wanted(report: Report, name: str) -> float:
     return min(max([_NARROW, heading(name), *calls]) + _GAP, _WIDE)
 
 
-def _notes(report: Report, name: str) -> float:
-    found = [room(note.text, NOTE) + 30 for row in report.rows if row.lane == name for note in lines(row.notes)]
+def _notes(report: Report, name: str, said: Mapping[int, Sequence[Note]]) -> float:
+    notes = [note for row in report.rows if row.lane == name for note in said.get(row.number, ())]
+    found = [room(note.text, NOTE) + 30 for note in notes]
     return min(max(found, default=0), 400)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kvproto.page.layout import CALL, EVENT, LINE, MOST, NOTE, Layout, PoolLane, lines, short
+from kvproto.page.layout import CALL, EVENT, LINE, NOTE, Layout, PoolLane, short
+from kvproto.page.remarks import MOST, red_dots
 from kvproto.page.space import Box
 from kvproto.page.svg import group, moved, number, room, tag, text, title
 from kvproto.report.report import Note, Row
+from kvproto.trace.analysis import Dot
+from kvproto.trace.printable import shown
 
 BAD = ("wrong", "fault")
 
@@ -17,7 +20,10 @@ _HEAD = 9
 
 def rows(layout: Layout, *, slices: bool) -> str:
     """All steps; `slices` says that the verdict rests on some of them only, so that the others are dimmed."""
-    return "".join(_row(layout, row, lit=row.guilty or not slices) for row in layout.report.rows)
+    red = red_dots(layout.report)
+    return "".join(
+        _row(layout, row, red.get(row.number, ()), lit=row.guilty or not slices) for row in layout.report.rows
+    )
 
 
 def tracks(layout: Layout) -> str:
@@ -36,7 +42,7 @@ def _track(layout: Layout, row: Row) -> str:
     )
 
 
-def _row(layout: Layout, row: Row, *, lit: bool) -> str:
+def _row(layout: Layout, row: Row, red: Sequence[Dot], *, lit: bool) -> str:
     x = layout.lane(row.lane).x
     layout.space.take(Box(x - 9, layout.y(row.number) - 9, x + 9, layout.y(row.number) + 9))
     kinds = [note.kind for note in row.notes]
@@ -54,6 +60,7 @@ def _row(layout: Layout, row: Row, *, lit: bool) -> str:
         },
         title(f"step {row.number}, {row.lane}: {row.full}. {row.text}"),
         _dot(x, bad=bad, landing=bool({"late", "bytes"} & set(kinds))),
+        _red(layout, red),
         text(layout.left, 4, str(row.number), "number", anchor="end"),
         *_call(layout, row, x, y),
         *(part for pool in layout.pools for part in _said(layout, pool, row.number)),
@@ -82,15 +89,21 @@ def _dot(x: float, *, bad: bool, landing: bool) -> str:
     return tag("circle", {"class": "dot", "cx": x, "cy": 0, "r": 4.5})
 
 
+def _red(layout: Layout, dots: Sequence[Dot]) -> str:
+    """A dot beside the number of a step that is a cause: had it left something as it was, there were no violation."""
+    told = [f"had it left {dot.path} at {shown(dot.instead)}, the violation were gone" for dot in dots]
+    mark = tag("circle", {"cx": layout.left - 28, "cy": 0, "r": 4.5})
+    return group({"class": "red"}, title("; ".join(told)), mark) if told else ""
+
+
 def _call(layout: Layout, row: Row, x: float, y: float) -> Iterator[str]:
     """The call beside the dot, and remarks below it: to the right, or to the left where there is more room."""
-    call, notes = short(row.call), lines(row.notes)
+    call, notes = short(row.call), layout.remarks.get(row.number, ())
     gap, shift = _evasion(layout, row.number)
-    first = -LINE / 2 * len(notes[:MOST]) if notes else shift
+    first = -LINE / 2 * len(notes) if notes else shift
     yield _placed(layout, call, room(call, CALL, mono=True), "call", x + gap, first, y)
-    for at, note in enumerate(notes[:MOST], 1):
-        content = note.text if at < MOST or len(notes) == MOST else f"{note.text} (and {len(notes) - MOST} more)"
-        yield _placed(layout, content, room(content, NOTE) * 1.08, f"note {note.kind}", x, first + at * LINE, y)
+    for at, note in enumerate(notes, 1):
+        yield _placed(layout, note.text, room(note.text, NOTE) * 1.08, f"note {note.kind}", x, first + at * LINE, y)
 
 
 def _evasion(layout: Layout, step: int) -> tuple[float, float]:

@@ -23,6 +23,7 @@ LIGHT = {
     "message": "#0063a0",
     "alarm": "#ad3f00",
     "cause": "#7a3e8e",
+    "guard": "#00684a",
     "glow": "#fff1c7",
 }
 DARK = {
@@ -35,6 +36,7 @@ DARK = {
     "message": "#6fbdf0",
     "alarm": "#ff9355",
     "cause": "#d3a1e6",
+    "guard": "#35c79b",
     "glow": "#3c3310",
 }
 LIGHT_INKS = ("#8a5a00", "#1f6f9f", "#00704f", "#6f6800", "#0063a0", "#ad3f00", "#97427a")
@@ -102,6 +104,8 @@ font-family:ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
 .kv .guilty .number{fill:var(--kv-ink);font-weight:700}
 .kv .row:not(.guilty) .call{fill:var(--kv-dim)}
 .kv .note{font-size:11.5px;font-weight:700;fill:var(--kv-alarm)}
+.kv .note.guard{fill:var(--kv-guard);font-style:italic}
+.kv .red circle{fill:var(--kv-alarm)}
 .kv .event{font-size:10.5px}
 .kv .event.alarm{fill:var(--kv-alarm);font-weight:700}
 .kv .hit{fill:transparent}
