@@ -6,6 +6,7 @@ bundle says how many are still to come.  What happens to pages is put in words i
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -27,12 +28,14 @@ class Strip:
     """A write in its place: x counts from the beginning of the column.
 
     `brought` is whose content its part of the page held after the landing, where that is not the write's own request.
+    `lost` is the step from which on the page was not its request's any more while the write was under way.
     """
 
     flight: Flight
     x: float
     width: float
     brought: str | None
+    lost: int | None
 
     @property
     def kind(self) -> str:
@@ -87,9 +90,10 @@ def columns(report: Report) -> list[Column]:
     found = []
     for pool in report.pools:
         flights = [flight for flight in report.flights if flight.target is not None and flight.target.pool == pool.name]
-        happened = events(pool, flights)
+        past = _Past(pool)
+        happened = _events(pool, flights, past)
         if flights or _reread(report, pool) or (not report.flights and happened):
-            bundles, width = _bundles(flights, pool)
+            bundles, width = _bundles(flights, past)
             found.append(Column(pool.name, bundles, width, happened))
     lost = [flight for flight in report.flights if flight.target is None]
     if lost:
@@ -107,7 +111,7 @@ def _reread(report: Report, pool: Pool) -> bool:
     )
 
 
-def _bundles(flights: Sequence[Flight], pool: Pool | None = None) -> tuple[tuple[Bundle, ...], float]:
+def _bundles(flights: Sequence[Flight], past: _Past | None = None) -> tuple[tuple[Bundle, ...], float]:
     """Each bundle at the first place that is free while it flies."""
     together: dict[tuple[int, str], list[Flight]] = {}
     for flight in flights:
@@ -123,7 +127,7 @@ def _bundles(flights: Sequence[Flight], pool: Pool | None = None) -> tuple[tuple
             if start <= last and posted <= stop and x < until + SPACE and begin < x + width + SPACE:
                 x = until + SPACE
         busy.append((x, x + width, posted, last))
-        strips = tuple(Strip(f, x + at * thin, thin, _foreign(f, pool)) for at, f in enumerate(members))
+        strips = tuple(Strip(f, x + at * thin, thin, _foreign(f, past), _lost(f, past)) for at, f in enumerate(members))
         bundles.append(Bundle(request, posted, strips))
     return tuple(bundles), max((until for _, until, _, _ in busy), default=0.0)
 
@@ -136,9 +140,9 @@ _Happening = tuple[int, str, bool, bool]
 """Step, words, whether it is a landing, whether it is alarming."""
 
 
-def events(pool: Pool, flights: Sequence[Flight]) -> dict[int, list[Event]]:
+def _events(pool: Pool, flights: Sequence[Flight], past: _Past) -> dict[int, list[Event]]:
     """What happens to the pages of a pool, by step: who gets and frees them, which writes set out and arrive."""
-    return _by_step([*_owners(pool), *_ways(flights, pool)], pool.pages)
+    return _by_step([*_owners(pool), *_ways(flights, past)], pool.pages)
 
 
 def _owners(pool: Pool) -> Iterator[tuple[_Happening, str]]:
@@ -149,33 +153,61 @@ def _owners(pool: Pool) -> Iterator[tuple[_Happening, str]]:
                 yield (after.since, what, False, False), page
 
 
-def _ways(flights: Sequence[Flight], pool: Pool | None = None) -> Iterator[tuple[_Happening, str]]:
+def _ways(flights: Sequence[Flight], past: _Past | None = None) -> Iterator[tuple[_Happening, str]]:
     for flight in flights:
         page = flight.target.label if flight.target is not None else flight.position
         if flight.posted:
             yield (flight.posted, f"{flight.request} posts to", False, False), page
         if flight.landed is not None:
-            yield (flight.landed, *_landing(flight, pool)), page
+            yield (flight.landed, *_landing(flight, past)), page
         elif flight.ended is not None:
             word = f"{flight.request} is dropped for" if flight.target is not None else f"no more: {flight.request} to"
             yield (flight.ended, word, False, False), page
 
 
-def _landing(flight: Flight, pool: Pool | None) -> tuple[str, bool, bool]:
+def _landing(flight: Flight, past: _Past | None) -> tuple[str, bool, bool]:
     """The words of a landing, also whose bytes it brought if not its own request's."""
-    brought = _foreign(flight, pool)
+    brought = _foreign(flight, past)
     if brought is not None:
         return f"{flight.request} lands {brought}'s bytes in", True, True
     return f"{'LATE: ' * flight.late}{flight.request} lands in", True, flight.late
 
 
-def _foreign(flight: Flight, pool: Pool | None) -> str | None:
+class _Past:
+    """The history of a pool's pages, to be asked for a state."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.slices = pool.slices
+        self.cells = dict(zip(pool.pages, pool.cells, strict=True))
+        self._since = {page: [cell.since for cell in cells] for page, cells in self.cells.items()}
+
+    def place(self, page: str, state: int) -> int:
+        """Which of the page's cells shows it in that state."""
+        return bisect_right(self._since[page], state) - 1
+
+
+def _foreign(flight: Flight, past: _Past | None) -> str | None:
     """Whose content its slice of the page held after the landing, if not its own request's."""
-    if pool is None or flight.target is None or flight.landed is None or flight.target.label not in pool.pages:
+    if past is None or flight.target is None or flight.landed is None:
         return None
-    contents = pool.at(flight.target.label, flight.landed).contents
-    at = pool.slices.index(flight.slice) if flight.slice in pool.slices else 0
+    page = flight.target.label
+    contents = past.cells[page][past.place(page, flight.landed)].contents
+    at = past.slices.index(flight.slice) if flight.slice in past.slices else 0
     return contents[at] if at < len(contents) and contents[at] != flight.request else None
+
+
+def _lost(flight: Flight, past: _Past | None) -> int | None:
+    """The first step, from the posting on, after which the page is not the request's while the write is under way."""
+    if past is None or flight.target is None:
+        return None
+    page = flight.target.label
+    cells = past.cells[page]
+    for at in range(past.place(page, flight.posted), len(cells)):
+        if cells[at].since >= _end(flight):
+            break
+        if cells[at].owner != flight.request:
+            return max(cells[at].since, flight.posted)
+    return None
 
 
 def _by_step(happenings: Iterable[tuple[_Happening, str]], order: Sequence[str] = ()) -> dict[int, list[Event]]:

@@ -22,6 +22,8 @@ def on_line(space: Space, content: str, size: float, start: Point, stop: Point, 
         box = Box(x - wide / 2, y - size * 0.7, x + wide / 2, y + size * 0.7)
         if space.free(box):
             found.append((space.cost(box, (start, stop)), rank, box, (x, y)))
+            if found[-1][0] == 0:
+                break
     if not found:
         return ""
     _, rank, box, middle = min(found, key=lambda place: place[:2])

@@ -48,7 +48,7 @@ def tag(name: str, attributes: Mapping[str, Attribute], *inside: str) -> str:
 
 
 def _quoted(value: str | int | float) -> str:
-    return quoteattr(printable(value) if isinstance(value, str) else number(value))
+    return quoteattr(printable(value)) if isinstance(value, str) else f'"{number(value)}"'
 
 
 def number(value: float) -> str:

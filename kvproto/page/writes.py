@@ -15,7 +15,6 @@ from kvproto.page.layout import EVENT, Layout, PoolLane
 from kvproto.page.space import Point
 from kvproto.page.style import look
 from kvproto.page.svg import Shape, group, moved, tag, title
-from kvproto.report.report import Cell
 
 _LINES = 3
 """A bundle has at most so many lines of a kind."""
@@ -90,27 +89,10 @@ def _strip(layout: Layout, pool: PoolLane, strip: Strip, colours: str) -> Iterat
     shape: Shape = {"x": x, "y": begin, "width": strip.width, "height": until - begin}
     yield tag("rect", {"class": f"band {colours}", **shape})
     yield tag("rect", {"class": f"hatch {colours}", **shape})
-    lost = _lost(layout, flight)
-    if lost is not None:
-        since = layout.y(lost)
+    if strip.lost is not None:
+        since = layout.y(strip.lost)
         place: Shape = {"x": x, "y": since, "width": strip.width, "height": until - since}
-        yield tag("rect", {"class": "lost", "data-since": str(lost), **place})
-
-
-def _lost(layout: Layout, flight: Flight) -> int | None:
-    """The step from which on the page was not the request's any more while the write was under way."""
-    if flight.target is None:
-        return None
-    pool = next(pool for pool in layout.report.pools if pool.name == flight.target.pool)
-    end = flight.ended if flight.ended is not None else layout.steps + 1
-    cells = pool.cells[pool.pages.index(flight.target.label)]
-    first = [max(cell.since, flight.posted) for cell in cells if cell.since < end and cell.owner != flight.request]
-    steps = [step for step in first if flight.posted <= step < end and _owner(cells, step) != flight.request]
-    return min(steps, default=None)
-
-
-def _owner(cells: Sequence[Cell], step: int) -> str | None:
-    return [cell.owner for cell in cells if cell.since <= step][-1]
+        yield tag("rect", {"class": "lost", "data-since": str(strip.lost), **place})
 
 
 def _line(layout: Layout, pool: PoolLane, strip: Strip, colours: str) -> Iterator[str]:
