@@ -6,16 +6,7 @@ import { build } from "esbuild";
 const OUT = new URL("../kvproto/page/viewer.js", import.meta.url);
 
 const BANNER = `/* The script of kvproto's page, built from viewer/src (Apache-2.0).
-It contains Preact, Copyright (c) 2015-present Jason Miller, under the MIT License, and htm, Copyright Jason Miller, under the Apache License 2.0. */`;
-
-// htm drops the line breaks of its templates when the page runs; here their indentation goes already.
-const tight = {
-  name: "tight",
-  setup: (build) =>
-    build.onLoad({ filter: /viewer\/src\/.*\.js$/ }, async ({ path }) => ({
-      contents: (await readFile(path, "utf8")).replace(/\n\s+/g, "\n"),
-    })),
-};
+It contains Preact, Copyright (c) 2015-present Jason Miller, under the MIT License. */`;
 
 const result = await build({
   entryPoints: [new URL("src/main.js", import.meta.url).pathname],
@@ -26,7 +17,9 @@ const result = await build({
   target: ["es2022"],
   charset: "ascii",
   legalComments: "none",
-  plugins: [tight],
+  jsx: "transform",
+  jsxFactory: "h",
+  jsxFragment: "Fragment",
   banner: { js: BANNER },
 });
 const text = result.outputFiles[0].text;

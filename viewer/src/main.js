@@ -2,7 +2,7 @@
 
 import { adopt } from "./adopt.js";
 import { Address, format, parse } from "./address.js";
-import { openHelp } from "./help.js";
+import { openHelp } from "./help.jsx";
 import { press } from "./keys.js";
 import { View } from "./view.js";
 

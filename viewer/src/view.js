@@ -1,13 +1,12 @@
 // One trace on the page: a cursor, and everything that follows it.
 
-import { render } from "preact";
+import { h, render } from "preact";
 import { Beside } from "./beside.js";
 import { Diagram } from "./diagram.js";
 import { matcher } from "./filter.js";
 import { localRuns, visible } from "./folding.js";
-import { html } from "./html.js";
 import { Maps } from "./maps.js";
-import { Live } from "./panels.js";
+import { Live } from "./panels.jsx";
 import { highlight, nextHit, search } from "./search.js";
 import { Table } from "./table.js";
 import { at, Trace } from "./trace.js";
@@ -146,7 +145,7 @@ export class View {
   }
 
   renderLive() {
-    render(html`<${Live} view=${this} />`, this.live);
+    render(h(Live, { view: this }), this.live);
     if (this.searchBox.value) this.#highlight();
   }
 

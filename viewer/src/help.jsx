@@ -1,20 +1,21 @@
 // The overlay that says which keys there are and how the picture is to be read.
 
-import { render } from "preact";
-import { html } from "./html.js";
+import { h, render } from "preact";
 import { keyName, KEYS } from "./keys.js";
 
 function Help({ close, several }) {
   const keys = KEYS.filter(([[key]]) => several || !"[]".includes(key));
-  return html`<form method="dialog">
-    <h2 id="help-title">Keys</h2>
-    <dl>
-      ${keys.map(([names, what]) => html`<div><dt>${names.map((name) => html`<kbd>${keyName(name)}</kbd> `)}</dt><dd>${what}</dd></div>`)}
-    </dl>
-    <p>A click on a row of the picture or on a step's number moves the cursor, one on a page shows the page's history. The
-      address of the page holds the cursor: copy it to show somebody this very state.</p>
-    <button type="button" onClick=${close}>close</button>
-  </form>`;
+  return (
+    <form method="dialog">
+      <h2 id="help-title">Keys</h2>
+      <dl>
+        {keys.map(([names, what]) => <div><dt>{names.map((name) => [<kbd>{keyName(name)}</kbd>, " "])}</dt><dd>{what}</dd></div>)}
+      </dl>
+      <p>A click on a row of the picture or on a step's number moves the cursor, one on a page shows the page's history. The
+        address of the page holds the cursor: copy it to show somebody this very state.</p>
+      <button type="button" onClick={close}>close</button>
+    </form>
+  );
 }
 
 // Opens the overlay; the browser keeps the focus in it and gives it back.
@@ -28,7 +29,7 @@ export function openHelp(several) {
     dialog.addEventListener("click", (event) => {
       if (event.target === dialog) dialog.close();
     });
-    render(html`<${Help} several=${several} close=${() => dialog.close()} />`, dialog);
+    render(<Help several={several} close={() => dialog.close()} />, dialog);
   }
   if (!dialog.open) dialog.showModal();
 }

@@ -1,4 +1,0 @@
-import { h } from "preact";
-import htm from "htm";
-
-export const html = htm.bind(h);
