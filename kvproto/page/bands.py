@@ -116,20 +116,23 @@ def _bundles(flights: Sequence[Flight], past: _Past | None = None) -> tuple[tupl
     together: dict[tuple[int, str], list[Flight]] = {}
     for flight in flights:
         together.setdefault((flight.posted, flight.request), []).append(flight)
-    busy: list[tuple[float, float, int, int]] = []
-    bundles = []
+    busy: list[tuple[float, float, int]] = []
+    bundles, widest = [], 0.0
     for (posted, request), members in sorted(together.items()):
         members.sort(key=lambda flight: (-_end(flight), len(flight.position), flight.position, flight.way))
         thin = min(max(_BUNDLE / len(members), _THIN), _THICK)
         last, width = max(map(_end, members)), thin * len(members)
         x = 0.0
-        for begin, until, start, stop in sorted(busy):
-            if start <= last and posted <= stop and x < until + SPACE and begin < x + width + SPACE:
+        # In the order of posting, whatever has ended before never matters again.
+        busy = sorted(place for place in busy if place[2] >= posted)
+        for begin, until, _ in busy:
+            if x < until + SPACE and begin < x + width + SPACE:
                 x = until + SPACE
-        busy.append((x, x + width, posted, last))
+        busy.append((x, x + width, last))
+        widest = max(widest, x + width)
         strips = tuple(Strip(f, x + at * thin, thin, _foreign(f, past), _lost(f, past)) for at, f in enumerate(members))
         bundles.append(Bundle(request, posted, strips))
-    return tuple(bundles), max((until for _, until, _, _ in busy), default=0.0)
+    return tuple(bundles), widest
 
 
 def _end(flight: Flight) -> int:
