@@ -1,0 +1,179 @@
+"""The pytest plugin of kvproto: a test for every property of a model.
+
+It lies outside of the package, so that pytest sessions without such tests load nothing of kvproto.  A function that is
+decorated with `@kvproto.property_test(...)` becomes one item a property; `-k`, `--lf` and xdist take them like any
+other.  A violated property fails with the explanation of the shortest run; a search that decides nothing is an error,
+never a pass and never a skip.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from kvproto.engine.outcome import Finding, Result
+    from kvproto.ir.nodes import System
+    from kvproto.testing import Tested
+
+TRACES = "kvproto_trace"
+"""Name under which a test tells the file of its trace; it goes into JUnit files, too."""
+
+ARGUMENT = "kvproto_property"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Budgets and places; the same words as on the command line."""
+    group = parser.getgroup("kvproto", "properties of protocol models (kvproto)")
+    group.addoption("--kvproto-scope", metavar="NAME", help="search every model in this scope")
+    group.addoption("--kvproto-time-limit", type=float, metavar="SECONDS", help="of each search; inconclusive after it")
+    group.addoption("--kvproto-workers", type=int, default=1, metavar="N", help="threads of each search")
+    group.addoption("--kvproto-trace-dir", metavar="DIR", help="where traces are written (default: .kvproto/traces)")
+
+
+def pytest_pycollect_makeitem(obj: Any) -> None:
+    """Every function that tests properties gets the verdict before it runs, whether it names the fixture or not."""
+    if _tested(obj) is not None:
+        pytest.mark.usefixtures("kvproto_finding")(obj)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """An item for every property."""
+    tested = _tested(metafunc.function)
+    if tested is not None:
+        metafunc.parametrize(ARGUMENT, _names(tested))
+
+
+def _tested(function: Any) -> Tested | None:
+    """What a function tests, if it does; nothing of kvproto is loaded to find out."""
+    module = sys.modules.get("kvproto.testing")
+    return getattr(function, module.MARK, None) if module is not None else None
+
+
+def _names(tested: Tested) -> list[str]:
+    """Properties in order of declaration."""
+    return list(tested.properties) or [claim.name for claim in _system(tested, None).claims]
+
+
+def _system(tested: Tested, scope: str | None) -> System:
+    from kvproto.lang.bind import choose
+    from kvproto.lang.frontend.build import build
+    from kvproto.lang.load import find
+
+    if tested.model is not None:
+        model, preset = tested.model, tested.preset
+    else:
+        target = find(tested.target)
+        model, preset = target.model, tested.preset or target.preset
+    return build(model, choose(model, preset=preset, scope=scope or tested.scope, sets=tested.sets))
+
+
+class _Searches:
+    """Searches of this session: one for all properties of a function that are asked for here."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.config = config
+        self.done: dict[int, tuple[Result, dict[str, str]]] = {}
+
+    def of(self, item: pytest.Function, tested: Tested) -> tuple[Result, dict[str, str]]:
+        """The result for a function and the traces by property."""
+        key = id(tested)
+        if key not in self.done:
+            wanted = [
+                str(other.callspec.params[ARGUMENT])
+                for other in item.session.items
+                if isinstance(other, pytest.Function) and _tested(other.function) is tested
+            ]
+            self.done[key] = self._search(tested, tuple(dict.fromkeys(wanted)))
+        return self.done[key]
+
+    def _search(self, tested: Tested, names: tuple[str, ...]) -> tuple[Result, dict[str, str]]:
+        from pathlib import Path
+
+        from kvproto.cli.check import TRACES as USUAL
+        from kvproto.cli.traces import TraceFolder
+        from kvproto.engine.outcome import Options
+        from kvproto.engine.search import search
+        from kvproto.trace import codec
+
+        option = self.config.getoption
+        system = _system(tested, option("--kvproto-scope"))
+        limits = Options(
+            properties=names, time_limit=option("--kvproto-time-limit"), workers=option("--kvproto-workers")
+        )
+        result = search(system, limits)
+        folder = Path(option("--kvproto-trace-dir") or self.config.rootpath / USUAL)
+        codec.prepare(folder)
+        traces = TraceFolder(folder, system, "-".join(f"{name}={value}" for name, value in tested.sets.items()))
+        traces.keep(result)
+        return result, traces.written
+
+
+SEARCHES = pytest.StashKey[_Searches]()
+
+
+@pytest.fixture
+def kvproto_property() -> str:
+    """The property of this test; every item of a decorated function has its own."""
+    raise pytest.UsageError("this fixture is for functions decorated with @kvproto.property_test(...)")
+
+
+@pytest.fixture
+def kvproto_finding(request: pytest.FixtureRequest, kvproto_property: str, record_property: Any) -> Finding:
+    """The verdict on the property of this test.  Errors where there is none."""
+    tested = _tested(request.function)
+    assert tested is not None
+    searches = request.config.stash.setdefault(SEARCHES, _Searches(request.config))
+    result, traces = searches.of(request.node, tested)
+    name = kvproto_property
+    finding = next(f for f in result.findings if f.claim.name == name)
+    record_property("kvproto_states", result.states)
+    record_property("kvproto_depth", result.depth)
+    record_property("kvproto_strength", finding.strength)
+    if name in traces:
+        record_property(TRACES, traces[name])
+    if finding.verdict == "inconclusive" or (finding.verdict == "holds" and not result.complete):
+        pytest.fail(f"{name} is undecided: {finding.reason or result.stopped}", pytrace=False)
+    gap = next((gap for gap in result.vacuous if gap.owner == name), None)
+    if finding.verdict == "holds" and gap is not None:
+        pytest.fail(f"{name} holds vacuously: {gap.text} is never true ({gap.loc})", pytrace=False)
+    return finding
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
+    """A violated property fails before the body of its test runs."""
+    finding: Any = pyfuncitem.funcargs.get("kvproto_finding")
+    if finding is not None and finding.verdict == "violated":
+        _fail(pyfuncitem, finding)
+    return (yield)
+
+
+def _fail(item: pytest.Function, finding: Finding) -> None:
+    """Fail with the explanation that stands in the trace."""
+    file = dict(item.user_properties).get(TRACES)
+    lines = [f"{finding.claim.name} is violated: {finding.claim.text}"]
+    if file is not None:
+        from kvproto.trace import codec
+
+        lines += [f"  {number}. {text}" for number, text in enumerate(codec.read(str(file)).why, 1)]
+        lines += [f"  kvproto show {file}"]
+    pytest.fail("\n".join(lines), pytrace=False)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """The trace files of this session, each with its test."""
+    found = {
+        str(value): report.nodeid
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, value in getattr(report, "user_properties", ())
+        if name == TRACES
+    }
+    if found:
+        terminalreporter.section("kvproto traces")
+        for file, test in found.items():
+            terminalreporter.line(f"{file}  ({test})")
