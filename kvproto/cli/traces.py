@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from kvproto.diagnostics import KvError
 from kvproto.engine.outcome import Counterexample, Finding, Result
@@ -14,6 +14,10 @@ from kvproto.ir.nodes import System
 from kvproto.lang.bind import Chosen, choose
 from kvproto.lang.load import Target
 from kvproto.lang.model import Model
+
+if TYPE_CHECKING:
+    # A search that finds nothing does without.
+    from kvproto.trace.trace import Trace
 
 UNTELLING = ("model", "__init__")
 """Files that may hold any model."""
@@ -53,6 +57,19 @@ def _shown(value: Any) -> str:
     return value.name if isinstance(value, Enum) else str(value)
 
 
+def trace_of(system: System, result: Result, finding: Finding, found: Counterexample) -> Trace:
+    """The trace of a run that a search has found, told, and with what the search knows about it.
+
+    No run is shorter, unless the search left some out, or the run goes on for ever.
+    """
+    from kvproto.explain.why import with_why
+    from kvproto.trace.build import build_trace
+
+    told = with_why(system, found, build_trace(system, found))
+    shortest = found.loop is None and not result.por and not result.lossy
+    return replace(told, strength=finding.strength, shortest=shortest)
+
+
 @dataclass
 class TraceFolder:
     """The traces of one system under one binding."""
@@ -69,19 +86,16 @@ class TraceFolder:
         for finding in result.findings:
             found = finding.counterexample or finding.witness
             if found is not None:
-                self.written[finding.claim.name] = str(self._write(found))
+                self.written[finding.claim.name] = str(self._write(result, finding, found))
             elif _certain(finding):
                 stale += list(self._forget(finding.claim.name))
         return stale
 
-    def _write(self, found: Counterexample) -> Path:
+    def _write(self, result: Result, finding: Finding, found: Counterexample) -> Path:
         # Imported where it is wanted: a search that finds nothing does without.
-        from kvproto.explain.why import with_why
         from kvproto.trace import codec
-        from kvproto.trace.build import build_trace
 
-        trace = with_why(self.system, found, build_trace(self.system, found))
-        return codec.write(trace, self.folder, variant=self.variant)
+        return codec.write(trace_of(self.system, result, finding, found), self.folder, variant=self.variant)
 
     def _forget(self, name: str) -> Iterator[Path]:
         """Remove the trace that an earlier search has left, if it is one of this system."""

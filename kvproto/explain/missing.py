@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from kvproto.explain.words import call, joined
 from kvproto.trace.analysis import Analysis, Guard
@@ -26,7 +27,7 @@ def missing(trace: Trace) -> list[str]:
         return []
     guard = trace.analysis.guard()
     if guard is None or guard.kind == "environment":
-        needs = [printable(g.name) for g in trace.analysis.guards]
+        needs = [setting(replace(g, value=not g.value)) for g in trace.analysis.guards]
         needed = f"; the run needs {joined(needs)}" if needs else ""
         return [f"No single measure of the model keeps these steps from breaking the claim{needed}."]
     told = guard_sentence(trace, guard)

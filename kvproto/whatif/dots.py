@@ -14,33 +14,33 @@ from kvproto.ir.types import label, leaves, show_path
 from kvproto.trace.analysis import Dot
 from kvproto.trace.trace import Value
 from kvproto.whatif.schedule import Outcome, Put
-from kvproto.whatif.subject import Subject
+from kvproto.whatif.subject import Replayed
 from kvproto.whatif.words import refusing
 
 
-def dots(subject: Subject) -> tuple[Dot, ...]:
+def dots(run: Replayed) -> tuple[Dot, ...]:
     """The red dots of a trace, by step and then in the order of declaration."""
-    return tuple(_found(subject))
+    return tuple(_found(run))
 
 
-def _found(subject: Subject) -> Iterator[Dot]:
-    root = subject.system.state
+def _found(run: Replayed) -> Iterator[Dot]:
+    root = run.system.state
     kinds = list(leaves(root))
-    for step in range(1, len(subject.states)):
-        before, after = subject.states[step - 1], subject.states[step]
+    for step in range(1, len(run.states)):
+        before, after = run.states[step - 1], run.states[step]
         for slot, (path, kind) in enumerate(kinds):
             if before[slot] == after[slot]:
                 continue
             put = Put(step, slot, before[slot])
             changed = (*after[:slot], before[slot], *after[slot + 1 :])
-            outcome = subject.course.take([*subject.states[:step], changed], put)
+            outcome = run.course.take([*run.states[:step], changed], put)
             if outcome.end in ("holds", "refused"):
                 values = label(after[slot], kind), label(before[slot], kind)
-                yield _dot(subject, outcome, step, show_path(path, root), *values)
+                yield _dot(run, outcome, step, show_path(path, root), *values)
 
 
-def _dot(subject: Subject, outcome: Outcome, step: int, path: str, value: Value, instead: Value) -> Dot:
+def _dot(run: Replayed, outcome: Outcome, step: int, path: str, value: Value, instead: Value) -> Dot:
     if outcome.end == "holds":
-        return Dot(step, path, value, instead, "harmless", len(subject.calls))
-    condition = refusing(subject.system, subject.calls, outcome).condition
+        return Dot(step, path, value, instead, "harmless", len(run.calls))
+    condition = refusing(run.system, run.calls, outcome).condition
     return Dot(step, path, value, instead, "refused", outcome.step, condition)

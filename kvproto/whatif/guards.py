@@ -50,13 +50,15 @@ def _different(tried: Sequence[Guard]) -> list[Guard]:
 def _rank(guard: Guard, important: frozenset[int]) -> tuple[int, ...]:
     """Measures before presets before the environment; those under which the claim holds in the scope before others.
 
-    Then what refuses a step that the verdict rests on; then what comes early, and what a later release has.
+    Then what is turned on before what is set otherwise; what refuses a step that the verdict rests on; what comes early;
+    what a later release has.
     """
     kinds = {"switch": 0, "preset": 1, "environment": 2}
     verdicts = {"holds": 0, "": 1, "inconclusive": 1, "violated": 2}
     return (
         kinds[guard.kind],
         verdicts[guard.verdict],
+        guard.value is not True,
         guard.step not in important,
         guard.since,
         not guard.release,

@@ -36,8 +36,8 @@ def settings(model: Model, chosen: Chosen) -> list[Setting]:
     """Everything that could be tried instead of `chosen`.
 
     Measures that are off; for parameters of no kind, and choices, every other value that a preset of the model gives
-    them; freedoms of the environment that are there and could be missing; and every preset with other measures, in
-    the world of `chosen`: its sizes and its environment.
+    them; the environment with one freedom less; and every preset with other measures, in the world of `chosen`: its
+    sizes and its environment.
     """
     parameters = dict(model.params.parameters()) if model.params else {}
     own = [*_measures(model, chosen, parameters), *_values(model, chosen, parameters)]
@@ -70,9 +70,12 @@ def _values(model: Model, chosen: Chosen, parameters: Mapping[str, Parameter]) -
 
 
 def _environment(chosen: Chosen, parameters: Mapping[str, Parameter]) -> Iterator[Setting]:
+    """The world with one freedom less, or as it usually is."""
     for name, parameter in parameters.items():
-        if isinstance(parameter, Flag) and parameter.kind == "environment" and chosen.binding.values[name]:
-            yield Setting(name, "environment", False, {name: False}, parameter.doc)
+        if isinstance(parameter, Flag) and parameter.kind == "environment":
+            now = chosen.binding.values[name]
+            if now or now != parameter.default:
+                yield Setting(name, "environment", not now, {name: not now}, parameter.doc)
 
 
 def _presets(model: Model, chosen: Chosen, parameters: Mapping[str, Parameter]) -> Iterator[Setting]:

@@ -21,16 +21,13 @@ from kvproto.whatif.schedule import Calls, Course
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """A trace with its model: `variants` makes systems under other switches, `states` are those of the trace.
+class Replayed:
+    """A trace as a run of its system: `calls` are its steps, `states` what the reference evaluator makes of them.
 
     `args` is the choice of the parameters of a claim about runs that the run breaks.
     """
 
     trace: Trace
-    model: Model
-    variants: Variants
-    chosen: Chosen
     system: System
     calls: Calls
     states: tuple[State, ...]
@@ -40,7 +37,7 @@ class Subject:
     @property
     def finite(self) -> bool:
         """Whether the claim is about states and steps, so that other actions do not matter."""
-        return self.system.claim(self.trace.property).kind in ("invariant", "assert")
+        return self.course.claim.kind in ("invariant", "assert")
 
     def run(self) -> Counterexample:
         """The trace as a search finds it."""
@@ -48,6 +45,15 @@ class Subject:
         steps = tuple((actions[name], args) for name, args in self.calls)
         claim = self.system.claim(self.trace.property)
         return Counterexample(claim, self.states[0], steps, self.trace.loop, self.args)
+
+
+@dataclass(frozen=True, slots=True)
+class Subject(Replayed):
+    """A trace with its model: `variants` makes systems under other switches than `chosen`."""
+
+    model: Model
+    variants: Variants
+    chosen: Chosen
 
 
 def subject(trace: Trace, target: str | None = None) -> Subject:
@@ -80,32 +86,36 @@ def subject(trace: Trace, target: str | None = None) -> Subject:
             f"its digest is {printable(trace.digest)}, that of {model.name} under the same parameters is"
             f" {digest(system)}",
         )
+    run = replayed(trace, system)
+    return Subject(trace, system, run.calls, run.states, run.args, run.course, model, variants, chosen)
+
+
+def replayed(trace: Trace, system: System) -> Replayed:
+    """The trace on its system.
+
+    Raises KV028 if the schedule is not possible there or breaks nothing, KV029 if an assertion fails before any step.
+    """
     try:
         init, steps = state_of(system, trace), steps_of(system, trace)
     except NoSuchRunError as problem:
         raise _changed(trace, str(problem)) from None
     calls = tuple((action.name, args) for action, args in steps)
-    return _as_run(trace, model, variants, chosen, system, calls, init)
-
-
-def _as_run(
-    trace: Trace,
-    model: Model,
-    variants: Variants,
-    chosen: Chosen,
-    system: System,
-    calls: Calls,
-    init: State,
-) -> Subject:
-    """The subject, if its schedule is possible and breaks the claim."""
     course = Course(system, trace.property, calls, trace.loop)
     args = course.arguments([init]) if course.claim.kind in LIVENESS else ()
     outcome = course.take([init])
+    if course.claim.kind == "assert" and not calls:
+        raise KvError(
+            "KV029",
+            f"{course.claim.name} fails before the first step",
+            reason="what would have prevented a run is said of its steps, and there are none",
+            cure="look at the init function that fails with  kvproto show TRACE",
+        )
     if args is None or outcome.end != "violated":
         where = f"step {outcome.step} is refused" if outcome.end == "refused" else "the claim is not violated"
-        raise _changed(trace, f"{where} in {model.name}")
-    states = outcome.states[: len(calls) + 1]
-    return Subject(trace, model, variants, chosen, system, calls, states, args, course)
+        raise _changed(trace, f"{where} in {system.model}")
+    if outcome.step != len(calls):
+        raise _changed(trace, f"the claim is violated after step {outcome.step} in {system.model}")
+    return Replayed(trace, system, calls, outcome.states[: len(calls) + 1], args, course)
 
 
 def _chosen(model: Model, trace: Trace) -> Chosen:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from kvproto.explain.missing import because, setting
@@ -57,7 +58,8 @@ def _guards(trace: Trace, analysis: Analysis) -> Iterator[str]:
 
 
 def _freedom(guard: Guard) -> str:
-    return f"{printable(guard.name)} (step {guard.step})" if guard.step else printable(guard.name)
+    needed = setting(replace(guard, value=not guard.value))
+    return f"{needed} (step {guard.step})" if guard.step else needed
 
 
 def _guard(trace: Trace, guard: Guard, width: int) -> Iterator[str]:
