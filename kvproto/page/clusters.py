@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from kvproto.page.content import Content
 
-
 _LAST = 5
 """Stories begin alike: so many steps of the cause, the last ones, tell them apart."""
 

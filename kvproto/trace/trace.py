@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 
 from kvproto.trace.analysis import Analysis
 
@@ -173,3 +174,8 @@ class Trace:
             for path, (_, new) in step.delta.items():
                 state[path] = new
             yield dict(state)
+
+    def _repr_html_(self) -> str:
+        """The trace as a notebook shows it: the page, in a frame."""
+        # Pages stand to the right of traces, so what draws them is looked up when somebody wants to look.
+        return str(import_module("kvproto.page.notebook").framed(self))
