@@ -17,6 +17,8 @@ import pytest
 if TYPE_CHECKING:
     from kvproto.engine.outcome import Finding, Result
     from kvproto.ir.nodes import System
+    from kvproto.lang.bind import Chosen
+    from kvproto.lang.load import Target
     from kvproto.testing import Tested
 
 TRACES = "kvproto_trace"
@@ -58,17 +60,26 @@ def _names(tested: Tested) -> list[str]:
     return list(tested.properties) or [claim.name for claim in _system(tested, None).claims]
 
 
-def _system(tested: Tested, scope: str | None) -> System:
-    from kvproto.lang.bind import choose
-    from kvproto.lang.frontend.build import build
-    from kvproto.lang.load import find
+def _target(tested: Tested) -> Target:
+    from kvproto.lang.load import Target, find
 
     if tested.model is not None:
-        model, preset = tested.model, tested.preset
-    else:
-        target = find(tested.target)
-        model, preset = target.model, tested.preset or target.preset
-    return build(model, choose(model, preset=preset, scope=scope or tested.scope, sets=tested.sets))
+        return Target(tested.target, tested.model, tested.preset)
+    target = find(tested.target)
+    return Target(target.text, target.model, tested.preset or target.preset)
+
+
+def _chosen(tested: Tested, scope: str | None) -> Chosen:
+    from kvproto.lang.bind import choose
+
+    target = _target(tested)
+    return choose(target.model, preset=target.preset, scope=scope or tested.scope, sets=tested.sets)
+
+
+def _system(tested: Tested, scope: str | None) -> System:
+    from kvproto.lang.frontend.build import build
+
+    return build(_target(tested).model, _chosen(tested, scope))
 
 
 class _Searches:
@@ -94,20 +105,21 @@ class _Searches:
         from pathlib import Path
 
         from kvproto.cli.check import TRACES as USUAL
-        from kvproto.cli.traces import TraceFolder
+        from kvproto.cli.traces import TraceFolder, variant
         from kvproto.engine.outcome import Options
         from kvproto.engine.search import search
         from kvproto.trace import codec
 
         option = self.config.getoption
-        system = _system(tested, option("--kvproto-scope"))
+        scope = option("--kvproto-scope")
+        system = _system(tested, scope)
         limits = Options(
             properties=names, time_limit=option("--kvproto-time-limit"), workers=option("--kvproto-workers")
         )
         result = search(system, limits)
         folder = Path(option("--kvproto-trace-dir") or self.config.rootpath / USUAL)
         codec.prepare(folder)
-        traces = TraceFolder(folder, system, "-".join(f"{name}={value}" for name, value in tested.sets.items()))
+        traces = TraceFolder(folder, system, variant(_target(tested), _chosen(tested, scope)))
         traces.keep(result)
         return result, traces.written
 

@@ -235,6 +235,12 @@ _USAGE: dict[str, Entry] = {
         "mechanism, properties, report. An expression is made of such words, and, or, not and brackets.\n"
         "It could not be read, or fits nothing. `kvproto suite --list` shows the entries.",
     ),
+    "KV049": Entry(
+        "no new model there",
+        "`kvproto new NAME` writes NAME.py and files beside it. NAME becomes a Python module, so it is made of\n"
+        "small letters, digits and _, begins with a letter and is no module of Python's own. Files that exist\n"
+        "are never overwritten.",
+    ),
     "KV041": Entry(
         "no switches to choose from",
         "`kvproto mitigations` asks which sets of switches suffice, and there is none to choose from. A\n"
