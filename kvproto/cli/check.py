@@ -20,9 +20,10 @@ from kvproto.engine.outcome import Options
 from kvproto.engine.search import search, select
 from kvproto.ir.digest import digest
 from kvproto.ir.nodes import System
-from kvproto.lang.bind import choose
+from kvproto.lang.bind import Chosen, choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import Target, find
+from kvproto.lang.model import Model
 from kvproto.trace import codec
 from kvproto.trace.printable import printable
 from kvproto.view.verdicts import Row, describe, exit_code, table, unproven
@@ -42,6 +43,7 @@ class Request:
     options: Options
     trace_dir: Path
     quiet: bool
+    minimise: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,8 @@ class Job:
     system: System
     variant: str
     """What the names of its traces say beside model and preset."""
+    model: Model
+    chosen: Chosen
 
 
 @click.command()
@@ -65,6 +69,7 @@ class Job:
 @click.option("--junit", metavar="FILE", help="Write JUnit XML, a test case a property.")
 @click.option("--github/--no-github", default=None, help="Annotations and step summary; on in GitHub Actions.")
 @click.option("--progress/--no-progress", default=None, help="Show how a search goes; off with --quiet.")
+@click.option("--minimise", is_flag=True, help="Look for smaller worlds and runs that are easier to read.")
 @click.option("--quiet", "-q", is_flag=True, help="Print only what does not hold; no progress.")
 def check(targets: tuple[str, ...], **options: Any) -> int:
     """Search TARGETs exhaustively and judge their properties.
@@ -85,9 +90,12 @@ def check(targets: tuple[str, ...], **options: Any) -> int:
     watch = Watch(len(jobs)) if wanted(options["progress"], quiet=request.quiet) else None
     rows: list[Row] = []
     for job in jobs:
-        rows.append(run_job(job, request, watch))
+        row, words = run_job(job, request, watch), list[str]()
+        if request.minimise:
+            row, words = _minimised(row, job, request)
+        rows.append(row)
         if not in_table and not outputs.on_stdout:
-            _print(describe(rows[-1], quiet=request.quiet))
+            _print([*describe(row, quiet=request.quiet), *words])
         if rows[-1].result.interrupted:
             break
     if in_table and not outputs.on_stdout:
@@ -107,6 +115,7 @@ def _request(given: dict[str, Any], alone: bool) -> Request:
         options=to_options(given, trace_dir / UNASKED if alone else None),
         trace_dir=trace_dir,
         quiet=given["quiet"],
+        minimise=given["minimise"],
     )
 
 
@@ -119,7 +128,7 @@ def _prepare(target: Target, request: Request) -> Job:
     chosen = choose(target.model, preset=target.preset, scope=request.scope, sets=request.sets)
     system = build(target.model, chosen)
     select(system, request.options.properties)
-    return Job(target.text, system, variant(target, chosen))
+    return Job(target.text, system, variant(target, chosen), target.model, chosen)
 
 
 def _refuse_namesakes(jobs: list[Job]) -> None:
@@ -169,6 +178,13 @@ def run_job(job: Job, request: Request, watch: Watch | None = None) -> Row:
     for path in traces.keep(result):
         click.echo(f"removed {printable(str(path))}: the run that it tells of is no longer possible", err=True)
     return Row(job.target, result, traces.written)
+
+
+def _minimised(row: Row, job: Job, request: Request) -> tuple[Row, list[str]]:
+    """The same with smaller runs, and what to say of them."""
+    from kvproto.cli.minimising import Searched, minimised  # most checks do without
+
+    return minimised(row, Searched(job.model, job.chosen, job.system, job.variant), request.trace_dir)
 
 
 def _print(lines: list[str]) -> None:
