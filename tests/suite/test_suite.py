@@ -98,7 +98,7 @@ def test_the_table_names_what_is_wrong() -> None:
 
 def test_the_command(tmp_path: Path) -> None:
     file = tmp_path / "suite.json"
-    words = ["-k", "vllm and bug", "--workers", "1", "--json", str(file)]
+    words = ["-k", "sglang and bug and freed_under", "--workers", "1", "--json", str(file)]
     run = CliRunner().invoke(suite, words, standalone_mode=False)
     assert run.exception is None
     assert run.return_value == 0
