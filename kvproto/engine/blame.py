@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kvproto.engine.evaluate import Args, Machine, NotEnabled, Run, State
 from kvproto.ir.fold import fold_expr
-from kvproto.ir.nodes import Action, Checked, Cond, Const, Expr, Let, Logic, Quant, Require, Stmt, Unary
+from kvproto.ir.nodes import Action, Checked, Cond, Const, Expr, Let, Local, Logic, Quant, Require, Stmt, Unary
 from kvproto.ir.types import Path, Value
 
 
@@ -98,7 +98,7 @@ def conjunct(machine: Machine, refused: Refusal) -> tuple[Expr, bool]:
 
     Only what has to hold together is taken apart; what `all` says of each element stays one part.
     """
-    env = dict(refused.env)
+    env, known = dict(refused.env), dict[str, Expr]()
 
     def value(part: Expr) -> bool:
         return bool(Run(machine, refused.state, dict(env)).value(part))
@@ -112,7 +112,10 @@ def conjunct(machine: Machine, refused: Refusal) -> tuple[Expr, bool]:
                 part = next(arg for arg in args if value(arg) != wanted)
             case Let(name=name, value=inner, body=body):
                 env[name] = Run(machine, refused.state, dict(env)).value(inner)
+                known[name] = inner
                 part = body
+            case Local(name=name) if name in known:
+                part = known[name]
             case Cond(test=test, then=then, orelse=orelse):
                 part = then if value(test) else orelse
             case Checked(body=body):

@@ -68,8 +68,7 @@ def at(trace: Trace, number: int) -> str:
 
 def because(guard: Guard) -> str:
     """What the step would have needed; nothing if that is the switch itself."""
-    names = set(re.findall(r"[A-Za-z_]\w*", guard.condition)) - {"not", "cfg", "config"}
-    if not guard.condition or names == {guard.name}:
+    if not guard.condition or re.search(rf"\.{re.escape(guard.name)}\b", guard.condition):
         return ""
     return f": it needs {cut(printable(guard.condition), 100)}"
 
@@ -81,15 +80,27 @@ def _in_scope(guard: Guard, analysis: Analysis, room: int) -> str:
     if guard.verdict != "holds":
         return ""
     short = " In this scope the claim holds then."
-    others = [g for g in analysis.guards if g.kind == "switch" and g.verdict == "holds" and g != guard]
-    if not others:
-        return short
-    long = f" In this scope the claim holds then, and as well with {_some(others)} instead."
-    return long if len(long) <= room else short
+    others = [g for g in analysis.guards if g.kind == "switch" and g.verdict == "holds" and g.name != guard.name]
+    if others:
+        long = f" In this scope the claim holds then, and as well with {_some(others)} instead."
+        return long if len(long) <= room else short
+    return short + _only_this_run(guard, analysis)
+
+
+def _only_this_run(guard: Guard, analysis: Analysis) -> str:
+    """What a later release does against this run, if it is not what was named, and not enough."""
+    weaker = [g for g in analysis.guards if g.kind == "switch" and g.verdict == "violated" and g.release]
+    if guard.release or not weaker:
+        return ""
+    other = weaker[0]
+    return (
+        f" {setting(other)} ({printable(other.release)}) stops this run too,"
+        f" but not another one of {other.other} steps."
+    )
 
 
 def _some(guards: Sequence[Guard]) -> str:
-    names = [printable(guard.name) for guard in guards[:OTHERS]]
+    names = [printable(guard.name) if guard.value is True else setting(guard) for guard in guards[:OTHERS]]
     more = [f"{len(guards) - OTHERS} more"] if len(guards) > OTHERS else []
     return joined([*names, *more], "or")
 

@@ -50,7 +50,7 @@ def _different(tried: Sequence[Guard]) -> list[Guard]:
 def _rank(guard: Guard, important: frozenset[int]) -> tuple[int, ...]:
     """Measures before presets before the environment; those under which the claim holds in the scope before others.
 
-    Then what is turned on before what is set otherwise; what refuses a step that the verdict rests on; what comes early;
+    Then what is turned on before what is set otherwise; what refuses a step that the verdict rests on; what is early;
     what a later release has.
     """
     kinds = {"switch": 0, "preset": 1, "environment": 2}
@@ -61,7 +61,7 @@ def _rank(guard: Guard, important: frozenset[int]) -> tuple[int, ...]:
         guard.value is not True,
         guard.step not in important,
         guard.since,
-        not guard.release,
+        guard.value is True and not guard.release,
         guard.step,
     )
 

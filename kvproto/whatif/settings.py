@@ -8,7 +8,7 @@ from typing import Any
 
 from kvproto.lang.bind import Chosen, choose
 from kvproto.lang.binding import Binding, Choice, Flag, Parameter
-from kvproto.lang.model import Model
+from kvproto.lang.model import Model, Preset
 from kvproto.trace.analysis import GuardKind
 
 
@@ -101,21 +101,31 @@ def _fewer(parameters: Mapping[str, Parameter], changes: Mapping[str, Any]) -> b
 
 
 def _release(model: Model, chosen: Chosen, changes: Mapping[str, Any]) -> str:
-    """The first later preset that sets the parameters so."""
+    """The first later preset that sets the parameters so, by itself or by what it is based on."""
+    presets = {preset.name: preset for preset in model.presets}
     for name in _later(model, chosen.preset):
+        said: set[str] = set()
+        for part in _bases(presets, name):
+            said |= presets[part].values.keys()
         values = choose(model, preset=name).binding.values
-        if all(values[key] == value for key, value in changes.items()):
+        if said >= changes.keys() and all(values[key] == value for key, value in changes.items()):
             return name
     return ""
+
+
+def _bases(presets: Mapping[str, Preset], name: str) -> list[str]:
+    """The preset and those that it is based on."""
+    found: list[str] = []
+    while name in presets and name not in found:
+        found.append(name)
+        name = presets[name].base or ""
+    return found
 
 
 def _later(model: Model, own: str) -> list[str]:
     """Presets after the trace's own, or after what that is based on: a variant of a release is as old as that."""
     presets = {preset.name: preset for preset in model.presets}
-    names, bases = list(presets), list[str]()
-    while own in presets and own not in bases:
-        bases.append(own)
-        own = presets[own].base or ""
+    names, bases = list(presets), _bases(presets, own)
     after = names.index(bases[-1]) + 1 if bases else 0
     return [name for name in names[after:] if name not in bases]
 
