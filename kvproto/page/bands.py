@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from kvproto.explain import Flight
+from kvproto.explain import Flight, Page
 from kvproto.explain.words import ranges
 from kvproto.report.report import Pool, Report
 from kvproto.trace.printable import cut, printable
@@ -88,14 +88,15 @@ def columns(report: Report) -> list[Column]:
     A pool that a write was read from after its page had been given away is shown too.
     """
     found = []
+    places = {Page(pool.name, page) for pool in report.pools for page in pool.pages}
     for pool in report.pools:
-        flights = [flight for flight in report.flights if flight.target is not None and flight.target.pool == pool.name]
+        flights = [f for f in report.flights if f.target in places and f.target.pool == pool.name]
         past = _Past(pool)
         happened = _events(pool, flights, past)
         if flights or _reread(report, pool) or (not report.flights and happened):
             bundles, width = _bundles(flights, past)
             found.append(Column(pool.name, bundles, width, happened))
-    lost = [flight for flight in report.flights if flight.target is None]
+    lost = [flight for flight in report.flights if flight.target not in places]
     if lost:
         bundles, width = _bundles(lost)
         found.append(Column("", bundles, width, _by_step(_ways(lost))))
