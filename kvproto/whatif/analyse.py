@@ -36,7 +36,8 @@ def analyse(trace: Trace, target: str | None = None, *, states: int | None = STA
 
 def analysed(found: Subject, *, states: int | None = STATES) -> Analysed:
     """The same for a trace whose model has been found."""
-    analysis = Analysis(guards(found, states), dots(found))
+    known = found.trace.analysis.minimised if found.trace.analysis is not None else ()
+    analysis = Analysis(guards(found, states), dots(found), minimised=known)
     if states is None:
         return Analysed(analysis)
     lost = point_of_no_return(found.system, found.trace, LOOKING_ON)
