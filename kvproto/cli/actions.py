@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from kvproto.lang.load import building_blocks, find, shipped_models
+from kvproto.lang.load import every_model, find
 from kvproto.lang.model import ActionMark
 from kvproto.lang.source import SourceFile, function_source
 from kvproto.trace.printable import fold
@@ -18,7 +18,7 @@ WIDTH = 80
 def actions() -> dict[str, list[tuple[str, Callable[..., Any], ActionMark]]]:
     """Actions of the shipped models, blocks last: name -> (model, function, mark)."""
     found: dict[str, list[tuple[str, Callable[..., Any], ActionMark]]] = {}
-    for name in (*shipped_models(), *building_blocks()):
+    for name in every_model():
         for fn, mark in find(name).model.marked(ActionMark):
             found.setdefault(fn.__name__, []).append((name, fn, mark))
     return found

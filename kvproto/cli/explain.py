@@ -11,7 +11,7 @@ import click
 from kvproto.cli import actions
 from kvproto.cli.options import on_terminal, say
 from kvproto.diagnostics import CATALOGUE, KvError, did_you_mean
-from kvproto.lang.load import building_blocks, find, shipped_models
+from kvproto.lang.load import every_model, find
 from kvproto.lang.properties import ClaimMark
 
 
@@ -72,7 +72,7 @@ def _meanings(word: str) -> Iterator[str]:
 def properties() -> dict[str, list[tuple[str, str, str]]]:
     """Properties of the shipped models, blocks last: name -> (model, claim, docstring)."""
     found: dict[str, list[tuple[str, str, str]]] = {}
-    for name in (*shipped_models(), *building_blocks()):
+    for name in every_model():
         for claim, (words, doc) in properties_of(name).items():
             found.setdefault(claim, []).append((name, words, doc))
     return found

@@ -11,7 +11,7 @@ from kvproto.ir.digest import digest
 from kvproto.ir.nodes import System
 from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
-from kvproto.lang.load import building_blocks, find, shipped_models
+from kvproto.lang.load import every_model, find
 from kvproto.trace import codec
 from kvproto.trace.printable import printable
 from kvproto.trace.trace import Trace
@@ -87,7 +87,7 @@ def _without(missing: ModuleNotFoundError) -> Exception:
 
 def _bound(target: str | None, trace: Trace) -> System:
     """The model that the trace is of, with its sizes and switches."""
-    known = [*shipped_models(), *building_blocks()]
+    known = every_model()
     if target is None and trace.model not in known:
         raise KvError(
             "KV027",

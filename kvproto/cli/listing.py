@@ -12,7 +12,7 @@ from kvproto.cli.options import check_json_file, say, write_json
 from kvproto.diagnostics import KvError
 from kvproto.lang.bind import choose, sorts_of
 from kvproto.lang.binding import Parameter
-from kvproto.lang.load import Target, building_blocks, find, shipped_models
+from kvproto.lang.load import Target, building_blocks, every_model, find, patterns, shipped_models
 from kvproto.lang.model import Model
 from kvproto.lang.properties import ClaimMark
 
@@ -41,7 +41,7 @@ def list_models(targets: tuple[str, ...], actions: bool, function: str | None, j
     found = [_chosen(name) for name in targets or [*shipped_models(), *(building_blocks() if function else ())]]
     if function is None:
         shown = ["\n".join(lines(t.text, t.model) + (action_lines(t) if actions else [])) for t in found]
-        say("\n\n".join(shown if targets else [*shown, "\n".join(block_lines())]))
+        say("\n\n".join(shown if targets else [*shown, "\n".join(block_lines()), "\n".join(pattern_lines())]))
     else:
         _list_cites(found, function, json_file)
 
@@ -55,7 +55,7 @@ def _chosen(name: str) -> Target:
 
 def _names_model(word: str) -> bool:
     file, suffix, _ = word.partition(".py")
-    known = [*shipped_models(), *building_blocks()]
+    known = every_model()
     return word.partition("@")[0] in known or (bool(suffix) and Path(file + suffix).is_file())
 
 
@@ -104,6 +104,13 @@ def block_lines() -> list[str]:
     """The building blocks, a line each: there are many, and they must not hide the models."""
     rows = [(name, find(name).model.doc) for name in building_blocks()]
     return ["building blocks   one mechanism each; kvproto list blocks.NAME describes one", *_section("", rows)[1:]]
+
+
+def pattern_lines() -> list[str]:
+    """The models of public reports, a line each."""
+    rows = [(name, find(name).model.doc) for name in patterns()]
+    head = "patterns   models of public bug reports, buggy and fixed; kvproto suite searches all of them"
+    return [head, *_section("", rows)[1:]]
 
 
 def _worded(mark: ClaimMark) -> str:

@@ -128,9 +128,9 @@ def _run_tui(report: Report, choice: Choice) -> None:
 def understanding(trace: Trace) -> list[str]:
     """Verbs that can do something with a trace: it may come from a model that nobody here knows."""
     from kvproto.cli.explain import properties_of
-    from kvproto.lang.load import building_blocks, shipped_models
+    from kvproto.lang.load import every_model
     from kvproto.replay.adapters import ADAPTERS
 
-    shipped = trace.model in (*shipped_models(), *building_blocks())
+    shipped = trace.model in every_model()
     known = shipped and trace.property in properties_of(trace.model)
     return [verb for verb, can in (("replay", trace.model in ADAPTERS), ("explain", known)) if can]

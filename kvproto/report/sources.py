@@ -14,7 +14,7 @@ from typing import Any
 
 from kvproto.diagnostics import KvError
 from kvproto.lang.cites import VERSION, Cite, parse, version
-from kvproto.lang.load import building_blocks, find, shipped_models
+from kvproto.lang.load import every_model, find
 from kvproto.lang.model import ActionMark, Model
 from kvproto.report.report import Excerpt, Link
 from kvproto.trace.trace import Trace
@@ -31,7 +31,7 @@ _PULLS = "https://github.com/sgl-project/sglang/pull/{number}"
 
 def model_of(trace: Trace) -> Model | None:
     """The shipped model that a trace is of; None for everybody else's, which are not imported unasked."""
-    if trace.model not in (*shipped_models(), *building_blocks()):
+    if trace.model not in every_model():
         return None
     try:
         return find(trace.model).model

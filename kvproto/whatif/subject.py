@@ -12,7 +12,7 @@ from kvproto.ir.digest import digest
 from kvproto.ir.nodes import LIVENESS, System
 from kvproto.lang.bind import Chosen, choose
 from kvproto.lang.frontend.variants import Variants
-from kvproto.lang.load import building_blocks, find, shipped_models
+from kvproto.lang.load import every_model, find
 from kvproto.lang.model import Model
 from kvproto.trace.printable import printable
 from kvproto.trace.trace import Trace
@@ -69,7 +69,7 @@ def subject(trace: Trace, target: str | None = None) -> Subject:
             reason="what would have prevented a run can be said of one that breaks a claim",
             cure="look at it with  kvproto show TRACE",
         )
-    if target is None and trace.model not in (known := [*shipped_models(), *building_blocks()]):
+    if target is None and trace.model not in (known := every_model()):
         raise KvError(
             "KV027",
             f"the trace is of model {_quoted(trace.model)}, which is not shipped{did_you_mean(trace.model, known)}",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kvproto.lang.load import building_blocks, shipped_models
+from kvproto.lang.load import building_blocks, patterns, shipped_models
 
 if TYPE_CHECKING:
     from cli_runs import Run
@@ -25,16 +25,15 @@ def test_no_such_block(kv: Run) -> None:
 
     assert 2 == done.code
     assert "KV001" in done.err and "did you mean 'blocks.page_pool'?" in done.err
-    assert all(name in done.err for name in building_blocks())
+    assert all(name in done.err for name in shipped_models())
 
 
 def test_list_keeps_the_models_in_front(kv: Run) -> None:
     titles = [line for line in kv("list").out.splitlines() if line and not line.startswith(" ")]
 
-    assert [*shipped_models(), "building"] == [line.split()[0] for line in titles]
-    assert kv("list").out.splitlines()[-len(building_blocks()) :] == [
-        line for line in kv("list").out.splitlines() if line.startswith("    blocks.")
-    ]
+    assert [*shipped_models(), "building", "patterns"] == [line.split()[0] for line in titles]
+    rows = [line for line in kv("list").out.splitlines() if line.startswith(("    blocks.", "    patterns."))]
+    assert [*building_blocks(), *patterns()] == [row.split()[0] for row in rows]
     assert "building blocks" not in kv("list", "kv_transfer").out
     assert "double-free" in kv("list", "blocks.page_pool").out
 
