@@ -11,7 +11,7 @@ import click
 from kvproto.cli import actions
 from kvproto.cli.options import on_terminal, say
 from kvproto.diagnostics import CATALOGUE, KvError, did_you_mean
-from kvproto.lang.load import every_model, find
+from kvproto.lang.load import every_model, find, shipped_models
 from kvproto.lang.properties import ClaimMark
 
 
