@@ -17,7 +17,7 @@ from kvproto.trace.printable import fold, printable
 
 _LEFT = 22.0
 _NARROWEST = 860.0
-_SIZE, _LINE = 12.5, 18.0
+_TITLE, _SIZE, _LINE = 19, 12.5, 18.0
 _FACTS = ("claim", "model", "search")
 """The lines of the header that fit a slide."""
 
@@ -54,8 +54,10 @@ def words_of_style() -> str:
 
 def _verdict(report: Report, width: float) -> Drawing:
     """What was violated, and in what."""
-    lines = [text(_LEFT, 34, line, "title") for line in _folded(report.title, width, 19)[:1]]
-    y = 58.0
+    # Heavy letters are wider.
+    heading = _folded(report.title, width, _TITLE * 1.2)[:2]
+    lines = [text(_LEFT, 34 + 24 * at, line, "title") for at, line in enumerate(heading)]
+    y = 34.0 + 24 * len(heading)
     for name, content in report.facts:
         if name in _FACTS:
             for at, line in enumerate(_folded(content, width - 70, _SIZE)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
@@ -214,7 +215,7 @@ def test_many_writes_of_one_step_are_a_bundle_with_few_lines():
     assert 5 == len(kinds)
     assert 1 == kinds.count("going")
     begins = sorted(number(strip, "x") for strip in strips)
-    assert [pytest.approx(3.0, abs=0.2)] * 15 == [b - a for a, b in zip(begins, begins[1:], strict=False)]
+    assert [pytest.approx(3.0, abs=0.2)] * 15 == [b - a for a, b in pairwise(begins)]
     assert "A posts to 0-15" in said(picture)
 
 
@@ -229,7 +230,7 @@ def test_strips_that_fly_together_stand_apart():
         if g.get("data-flight")
         for band in parts(g, "band")
     ]
-    assert all(one[1] <= other[0] for one, other in zip(sorted(places), sorted(places)[1:], strict=False))
+    assert all(one[1] <= other[0] for one, other in pairwise(sorted(places)))
 
 
 def test_a_run_without_end_says_how_it_goes_on():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
@@ -147,7 +148,7 @@ def test_no_two_of_the_first_requests_look_alike():
 
     assert len(looks) == len(set(looks))
     # Neighbours differ in each of the three ways.
-    for one, other in zip(looks, looks[1:], strict=False):
+    for one, other in pairwise(looks):
         assert not set(one.split()) & set(other.split())
     sheet, defined = stylesheet(), definitions()
     for place in range(len(FILLS) * HATCHES * len(DASHES)):
