@@ -43,6 +43,7 @@ class Request:
     options: Options
     trace_dir: Path
     quiet: bool
+    watched: bool
     minimise: bool
 
 
@@ -80,14 +81,22 @@ def check(targets: tuple[str, ...], **options: Any) -> int:
     names = list(targets) or configured_targets(Path.cwd())
     request = _request(options, alone=len(names) == 1)
     outputs = Outputs.asked(options)
+    outputs.refuse(_journals(request))
+    try:
+        return _check(names, request, outputs)
+    except KvError as error:
+        outputs.write_refusal(error.diagnostic, names)
+        raise
+
+
+def _check(names: list[str], request: Request, outputs: Outputs) -> int:
     in_table = not names
     # Everything that can be refused is refused before the first search.
     jobs = [_prepare(find(name), request) for name in names or default_targets()]
     _refuse_namesakes(jobs)
-    outputs.refuse(_journals(request))
     _refuse_shared_checkpoint(jobs, request)
     codec.prepare(request.trace_dir)
-    watch = Watch(len(jobs)) if wanted(options["progress"], quiet=request.quiet) else None
+    watch = Watch(len(jobs)) if request.watched else None
     rows: list[Row] = []
     for job in jobs:
         row, words = run_job(job, request, watch), list[str]()
@@ -115,6 +124,7 @@ def _request(given: dict[str, Any], alone: bool) -> Request:
         options=to_options(given, trace_dir / UNASKED if alone else None),
         trace_dir=trace_dir,
         quiet=given["quiet"],
+        watched=wanted(given["progress"], quiet=given["quiet"]),
         minimise=given["minimise"],
     )
 

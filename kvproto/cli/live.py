@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 LINE_FROM_S, LINE_EVERY_S = 0.2, 0.2
 """A search that ends sooner shows nothing at all."""
 
-PICTURE_FROM_S, PICTURE_EVERY_S = 2.0, 0.5
-"""Seconds of the whole check after which the picture takes the place of the line."""
+PICTURE_FROM_S, PICTURE_EVERY_S = 3.0, 0.5
+"""Seconds of the whole check after which the picture takes the place of the line, and between two pictures."""
+
+SHARE = 0.005
+"""Of the processor time of the check, drawing takes so much; where it would take more, pictures come less often."""
 
 LOG_EVERY_S = 10.0
 
@@ -46,9 +49,16 @@ def wanted(progress: bool | None, *, quiet: bool) -> bool:
 class Watch:
     """Shows the searches of one check, one after the other."""
 
-    def __init__(self, targets: int, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        targets: int,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        busy: Callable[[], float] = time.process_time,
+    ) -> None:
         self.targets = targets
-        self._clock = clock
+        self._clock, self._busy = clock, busy
+        self._spent = 0.0
         self._began = clock()
         self._drawing = on_terminal() and os.environ.get("TERM") != "dumb"
         self._number = 0
@@ -83,9 +93,11 @@ class Watch:
                 self._looked = at
                 click.echo(sentence(self._moment(now, at)), err=True)
         elif at - self._began >= PICTURE_FROM_S:
-            if since >= PICTURE_EVERY_S:
+            began = self._busy()
+            if since >= PICTURE_EVERY_S and self._spent <= SHARE * began:
                 self._looked = at
                 self._draw(self._moment(now, at))
+                self._spent += self._busy() - began
         elif now.seconds >= LINE_FROM_S and since >= LINE_EVERY_S:
             self._looked = at
             click.echo(f"\r{one_line(self._target, now)}\033[K", nl=False, err=True)
@@ -109,6 +121,7 @@ class Watch:
     def _draw(self, moment: Moment) -> None:
         if self._live is None:
             # Slow to load, so only long checks do it.
+            began = self._busy()
             from rich.console import Console
             from rich.live import Live
 
@@ -121,6 +134,8 @@ class Watch:
                 redirect_stderr=False,
             )
             self._live.start()
+            # Loading is done once, and is not what drawing costs.
+            self._spent -= self._busy() - began
         console = self._live.console
         self._live.update(drawn(moment, console), refresh=True)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kvproto.cli.options import check_json_file, unwritable, write_json, write_text
-from kvproto.diagnostics import KvError
+from kvproto.diagnostics import Diagnostic, KvError
 from kvproto.ir.nodes import System
 from kvproto.lang.source import shown_name
 from kvproto.trace import codec
@@ -99,6 +99,23 @@ class Outputs:
         if self.summary is not None:
             _append(self.summary, judged)
 
+    def write_refusal(self, error: Diagnostic, targets: Sequence[str]) -> None:
+        """Say where results are looked for why there are none; what an earlier check left there is out of date."""
+        if self.sarif is None and self.junit is None and not self.github:
+            return
+        from kvproto.formats.github import refusal_notice
+        from kvproto.formats.judged import Refusal
+        from kvproto.formats.junit import junit_refusal
+        from kvproto.formats.sarif import sarif_refusal
+
+        refusal = Refusal(error, None if error.loc is None else _file(error.loc.file, repository(), targets))
+        if self.sarif is not None:
+            write_text(self.sarif, sarif_refusal(refusal))
+        if self.junit is not None:
+            write_text(self.junit, junit_refusal(refusal))
+        if self.github:
+            click.echo(refusal_notice(refusal), err=True)
+
 
 @dataclass(frozen=True, slots=True)
 class Told:
@@ -148,15 +165,30 @@ def _sources(system: System, root: Path) -> dict[str, str]:
 
     A name is only the last part of a path for files that do not ship with kvproto, so the text decides between two.
     """
-    found: dict[str, str] = {}
-    for module in list(sys.modules.values()):
-        file = getattr(module, "__file__", None)
-        if not isinstance(file, str) or not file.endswith(".py"):
-            continue
-        name = shown_name(Path(file))
+    found = {}
+    for name, file in _modules():
         if name in system.sources and _text(Path(file)) == system.sources[name] and (place := _within(root, file)):
             found[name] = place
     return found
+
+
+def _file(name: str, root: Path, targets: Sequence[str]) -> str | None:
+    """Where in the repository the file of an error is; None if nothing of that name, or more than one, lies there.
+
+    A file that could not be imported is no module, but a target that was asked for.
+    """
+    asked = ["".join(target.rpartition(".py")[:2]) for target in targets]
+    named = [*_modules(), *((shown_name(Path(path)), path) for path in asked if path)]
+    places = {_within(root, file) for shown, file in named if shown == name} - {""}
+    return places.pop() if len(places) == 1 else None
+
+
+def _modules() -> Iterator[tuple[str, str]]:
+    """The files of all modules, by their names in messages."""
+    for module in list(sys.modules.values()):
+        file = getattr(module, "__file__", None)
+        if isinstance(file, str) and file.endswith(".py"):
+            yield shown_name(Path(file)), file
 
 
 def _text(path: Path) -> str | None:

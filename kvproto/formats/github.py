@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kvproto.diagnostics import Loc
-from kvproto.formats.judged import Case, Judged, cases, target_words, unproven
+from kvproto.formats.judged import Case, Judged, Refusal, cases, target_words, unproven
 from kvproto.formats.markup import block, code, plain
 from kvproto.formats.mermaid import mermaid
 from kvproto.report.build import report
@@ -79,15 +79,25 @@ def notices(results: Sequence[Judged]) -> list[str]:
 
 def _annotation(problem: Problem) -> str:
     judged, case = problem.where[0]
-    place: dict[str, str] = {}
-    # A file that is not in the repository has no line to show it on.
-    if problem.loc is not None and problem.loc.file in judged.files:
-        place = {"file": printable(judged.files[problem.loc.file]), "line": str(problem.loc.line)}
-        if problem.loc.end_col > problem.loc.col:
-            place |= {"col": str(problem.loc.col + 1), "endColumn": str(problem.loc.end_col + 1)}
     word = "violated" if problem.violated else "inconclusive"
     text = "\n".join([f"{problem.claim}: {word} in {', '.join(_where(problem))}", *case.why])
+    # A file that is not in the repository has no line to show it on.
+    place = {} if problem.loc is None else _place(problem.loc, judged.files.get(problem.loc.file))
     return command("error" if problem.violated else "warning", {**place, "title": f"{problem.name} {word}"}, text)
+
+
+def refusal_notice(refusal: Refusal) -> str:
+    """The workflow command that annotates the line of an error."""
+    loc = refusal.diagnostic.loc
+    place = {} if loc is None else _place(loc, refusal.path)
+    return command("error", {**place, "title": f"{refusal.diagnostic.code} {refusal.head}"}, refusal.text)
+
+
+def _place(loc: Loc, path: str | None) -> dict[str, str]:
+    if path is None:
+        return {}
+    columns = {"col": str(loc.col + 1), "endColumn": str(loc.end_col + 1)} if loc.end_col > loc.col else {}
+    return {"file": printable(path), "line": str(loc.line), **columns}
 
 
 def _where(problem: Problem) -> list[str]:

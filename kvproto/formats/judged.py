@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from kvproto.diagnostics import CATALOGUE, Loc
+from kvproto.diagnostics import CATALOGUE, Diagnostic, Loc
 from kvproto.engine.outcome import Finding, Result, Verdict
 from kvproto.ir.nodes import Assert, Claim, System
 from kvproto.ir.walk import statements
@@ -78,6 +78,24 @@ class Case:
             return ""
         count = len(self.trace.steps)
         return f"{count} step{'' if count == 1 else 's'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An error that ended a check before there were results; `path` is its file, as seen from the repository."""
+
+    diagnostic: Diagnostic
+    path: str | None = None
+
+    @property
+    def head(self) -> str:
+        """What is wrong, on one line."""
+        return printable(self.diagnostic.message)
+
+    @property
+    def text(self) -> str:
+        """All four parts of the error."""
+        return "\n".join(map(printable, self.diagnostic.render().splitlines()))
 
 
 def cases(judged: Judged) -> tuple[Case, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree as Tree
 
-from kvproto.formats.judged import Case, Judged, cases, target_words
+from kvproto.formats.judged import Case, Judged, Refusal, cases, target_words
 from kvproto.trace.printable import printable
 
 
@@ -17,11 +17,23 @@ def junit(results: Sequence[Judged], skipped: Sequence[str] = ()) -> str:
     root = Tree.Element("testsuites", {"name": "kvproto"})
     for judged in results:
         _suite(root, judged)
+    said = "The check was interrupted before it came to this target."
     for target in skipped:
-        _unsearched(root, target)
+        _only_an_error(root, printable(target), "searched", "inconclusive", said, said)
+    root.set("time", f"{sum(judged.row.result.seconds for judged in results):.3f}")
+    return _text(root)
+
+
+def junit_refusal(refusal: Refusal) -> str:
+    """The text of a JUnit file of a check that an error ended."""
+    root = Tree.Element("testsuites", {"name": "kvproto"})
+    _only_an_error(root, "kvproto check", "accepted", refusal.diagnostic.code, refusal.head, refusal.text)
+    return _text(root)
+
+
+def _text(root: Tree.Element) -> str:
     for count in ("tests", "failures", "errors"):
         root.set(count, str(sum(int(suite.get(count, "0")) for suite in root)))
-    root.set("time", f"{sum(judged.row.result.seconds for judged in results):.3f}")
     Tree.indent(root)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + Tree.tostring(root, encoding="unicode") + "\n"
 
@@ -78,9 +90,8 @@ def _told(judged: Judged, case: Case) -> list[str]:
     return lines
 
 
-def _unsearched(root: Tree.Element, target: str) -> None:
-    name = printable(target)
-    suite = Tree.SubElement(root, "testsuite", {"name": name, "tests": "1", "failures": "0", "errors": "1"})
-    test = Tree.SubElement(suite, "testcase", {"classname": name, "name": "searched"})
-    said = "The check was interrupted before it came to this target."
-    Tree.SubElement(test, "error", {"type": "inconclusive", "message": said}).text = said
+def _only_an_error(root: Tree.Element, suite: str, test: str, kind: str, head: str, text: str) -> None:
+    """A suite of one test that is an error."""
+    made = Tree.SubElement(root, "testsuite", {"name": suite, "tests": "1", "failures": "0", "errors": "1"})
+    case = Tree.SubElement(made, "testcase", {"classname": suite, "name": test})
+    Tree.SubElement(case, "error", {"type": kind, "message": head}).text = text

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from kvproto import __version__
 from kvproto.diagnostics import Loc
 from kvproto.explain import backward_slice
-from kvproto.formats.judged import Case, Judged, cases, target_words
+from kvproto.formats.judged import Case, Judged, Refusal, cases, target_words
 from kvproto.trace.printable import printable, shown
 from kvproto.trace.trace import Step, Trace
 
@@ -30,6 +30,7 @@ ROOT, SHIPPED = "SRCROOT", "KVPROTO"
 MEANING = {
     0: "every selected property holds",
     1: "a property is violated",
+    2: "usage, configuration or model error",
     3: "inconclusive: not everything could be decided",
     130: "interrupted: the figures are partial",
 }
@@ -44,22 +45,35 @@ def sarif(results: Sequence[Judged], code: int) -> str:
     """The text of a SARIF file; `code` is the exit code of the process that searched."""
     rules: dict[str, Json] = {}
     found = [result for judged in results for result in _results(judged, rules)]
+    said = [note for judged in results for note in _notifications(judged)]
+    figures: Json = {"targets": [_figures(judged) for judged in results]}
+    return _log(rules, _invocation(code, {"toolExecutionNotifications": said} if said else {}), found, figures)
+
+
+def sarif_refusal(refusal: Refusal) -> str:
+    """The text of a SARIF file of a check that an error ended: no results, and why."""
+    error, place = refusal.diagnostic, {}
+    if error.loc is not None and error.loc.line > 0:
+        base, path = (SHIPPED, error.loc.file) if refusal.path is None else (ROOT, refusal.path)
+        artifact = {"uri": uri(path), "uriBaseId": base}
+        place = {"locations": [{"physicalLocation": {"artifactLocation": artifact, "region": _region(error.loc)}}]}
+    said: Json = {"descriptor": {"id": error.code}, "level": "error", "message": {"text": refusal.text}, **place}
+    return _log({}, _invocation(2, {"toolConfigurationNotifications": [said]}), [], {"targets": []})
+
+
+def _log(rules: Mapping[str, Json], invocation: Json, results: list[Json], properties: Json) -> str:
     run: Json = {
-        "tool": {"driver": _driver(rules)},
-        "invocations": [_invocation(results, code)],
+        "tool": {"driver": {"name": "kvproto", "version": __version__, "rules": list(rules.values())}},
+        "invocations": [invocation],
         "originalUriBaseIds": {
             ROOT: {"description": {"text": "The root of the repository."}},
             SHIPPED: {"description": {"text": "The folder of the models and properties that ship with kvproto."}},
         },
         "columnKind": "unicodeCodePoints",
-        "results": found,
-        "properties": {"targets": [_figures(judged) for judged in results]},
+        "results": results,
+        "properties": properties,
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
-
-
-def _driver(rules: Mapping[str, Json]) -> Json:
-    return {"name": "kvproto", "version": __version__, "rules": list(rules.values())}
 
 
 def rule_id(judged: Judged, case: Case) -> str:
@@ -85,14 +99,9 @@ def _paragraph(doc: str) -> str:
     return " ".join(doc.split("\n\n")[0].split())
 
 
-def _invocation(results: Sequence[Judged], code: int) -> Json:
-    said = [note for judged in results for note in _notifications(judged)]
-    return {
-        "executionSuccessful": code in (0, 1),
-        "exitCode": code,
-        "exitCodeDescription": MEANING[code],
-        **({"toolExecutionNotifications": said} if said else {}),
-    }
+def _invocation(code: int, more: Json) -> Json:
+    done = {"executionSuccessful": code in (0, 1), "exitCode": code, "exitCodeDescription": MEANING[code]}
+    return {**done, **more}
 
 
 def _notifications(judged: Judged) -> Iterator[Json]:
@@ -231,13 +240,16 @@ def _flow_location(judged: Judged, step: Step, number: int, guilty: bool) -> Jso
 
 
 def _physical(judged: Judged, loc: Loc) -> Json:
-    region: Json = {"startLine": loc.line}
+    region = _region(loc)
     rows = judged.row.result.system.sources.get(loc.file, "").splitlines()
     if loc.line <= len(rows):
         region["snippet"] = {"text": printable(rows[loc.line - 1])}
-    if loc.end_col > loc.col:
-        region |= {"startColumn": loc.col + 1, "endColumn": loc.end_col + 1}
     return {"artifactLocation": _artifact(judged, loc.file), "region": region}
+
+
+def _region(loc: Loc) -> Json:
+    columns: Json = {"startColumn": loc.col + 1, "endColumn": loc.end_col + 1} if loc.end_col > loc.col else {}
+    return {"startLine": loc.line, **columns}
 
 
 def _artifact(judged: Judged, file: str) -> Json:

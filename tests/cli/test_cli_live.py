@@ -37,7 +37,7 @@ import sys
 from kvproto.cli import live
 from kvproto.cli.main import main
 live.LINE_FROM_S = live.LINE_EVERY_S = live.PICTURE_EVERY_S = live.LOG_EVERY_S = 0.0
-live.PICTURE_FROM_S = {after}
+live.PICTURE_FROM_S, live.SHARE = {after}, 1.0
 sys.exit(main(sys.argv[1:]))
 """
 """The command line without patience: what a long check shows, from a short one."""
@@ -174,16 +174,32 @@ def test_a_look_is_taken_twice_a_second(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stderr", io.StringIO())
     clock, asked = Clock(), list[float]()
-    watch = Watch(1, clock=clock)
+    watch = Watch(1, clock=clock, busy=lambda: 0.0)
     report = watch.begin("m", None)
     for hundredth in range(1000):
         clock.at = 100.0 + hundredth / 100
         report(progress(hundredth / 100, 10 * hundredth, asked))
     watch.end()
 
-    assert asked[0] >= 2.0
-    assert 15 <= len(asked) <= 17
+    assert asked[0] >= 3.0
+    assert 13 <= len(asked) <= 15
     assert all(later - earlier > 0.49 for earlier, later in pairwise(asked))
+
+
+def test_drawing_takes_its_share_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a machine on which a picture costs a second of processor time there are few of them."""
+    monkeypatch.setattr(live, "on_terminal", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    clock, asked = Clock(), list[float]()
+    watch = Watch(1, clock=clock, busy=lambda: clock.at - 100.0 + len(asked))
+    report = watch.begin("m", None)
+    for second in range(1500):
+        clock.at = 100.0 + second
+        report(progress(float(second), second, asked))
+    watch.end()
+
+    assert 7 <= len(asked) <= 8, "a second each, of 1,500 at half a percent"
 
 
 def test_each_target_is_counted(capfd: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ import pytest
 from cli_runs import drain
 
 if TYPE_CHECKING:
-    from cli_runs import Run, Spawn
+    from cli_runs import Run, Spawn, Write
 
 LEAK = "blocks.page_pool@leak"
 RIGHT = "blocks.page_pool"
@@ -134,6 +134,48 @@ def test_the_command_to_search_again_has_the_settings(kv: Run) -> None:
     assert "again: kvproto check blocks.page_pool --set writes_first=off --scope three --property reads_own" in again
     for line in again:
         assert 1 == kv(*line.removeprefix("again: kvproto ").split()).code
+
+
+WRONG = {
+    "syntax": ("    s.n = ", "KV009"),
+    "language": ("    s.n += undefined\n", "KV105"),
+    "run": ("    s.n += 9\n", "KV201"),
+}
+
+
+@pytest.mark.parametrize(("line", "code"), WRONG.values(), ids=WRONG)
+def test_an_error_is_told_where_results_are_looked_for(
+    line: str, code: str, kv: Run, write: Write, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of an earlier check must not look like a result of this one."""
+    write(f"\n@action(m)\ndef wrong(s):\n{line}\n", name="checks/model.py")
+    for name in ("a.xml", "a.sarif"):
+        Path(name).write_text("all is well", encoding="utf-8")
+    done = kv("check", "checks/model.py", "--junit", "a.xml", "--sarif", "a.sarif", "--github")
+    (run,) = json.loads(Path("a.sarif").read_text(encoding="utf-8"))["runs"]
+    (said,) = run["invocations"][0]["toolConfigurationNotifications"]
+    place = said["locations"][0]["physicalLocation"]
+    (problem,) = Tree.parse("a.xml").getroot().iter("error")
+    text = Path("checks/model.py").read_text(encoding="utf-8").splitlines()
+
+    assert 2 == done.code and f"error {code}" in done.err
+    assert (False, 2) == (run["invocations"][0]["executionSuccessful"], run["invocations"][0]["exitCode"])
+    assert [] == run["results"]
+    assert (code, "error") == (said["descriptor"]["id"], said["level"])
+    assert "checks/model.py" == place["artifactLocation"]["uri"]
+    assert line.strip() == text[place["region"]["startLine"] - 1].strip()
+    assert code == problem.get("type") and f"error {code}" in str(problem.text)
+    assert f"::error file=checks/model.py,line={place['region']['startLine']}," in done.err
+
+
+def test_an_error_without_a_place(kv: Run) -> None:
+    done = kv("check", "no_such_model", "--junit", "a.xml", "--sarif", "a.sarif", "--github")
+    (run,) = json.loads(Path("a.sarif").read_text(encoding="utf-8"))["runs"]
+
+    assert 2 == done.code
+    assert done.err.startswith("::error title=KV001 there is no model 'no_such_model'")
+    assert "locations" not in run["invocations"][0]["toolConfigurationNotifications"][0]
+    assert "KV001" == next(Tree.parse("a.xml").getroot().iter("error")).get("type")
 
 
 def test_an_interrupted_check_says_what_was_not_searched(spawn: Spawn, here: Path) -> None:

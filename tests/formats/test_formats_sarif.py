@@ -11,8 +11,9 @@ import pytest
 from ci_results import HOSTILE, judged, model_file
 from jsonschema import Draft4Validator, FormatChecker
 
-from kvproto.formats.judged import Judged, cases
-from kvproto.formats.sarif import fingerprint, sarif, uri
+from kvproto.diagnostics import Diagnostic, Loc
+from kvproto.formats.judged import Judged, Refusal, cases
+from kvproto.formats.sarif import fingerprint, sarif, sarif_refusal, uri
 from kvproto.trace.printable import shown
 from kvproto.view.verdicts import exit_code
 
@@ -23,7 +24,10 @@ VALIDATOR = Draft4Validator(SCHEMA, format_checker=FormatChecker())
 
 def read(results: list[Judged]) -> dict[str, Any]:
     """The one run of a file, which the schema accepts."""
-    text = sarif(results, max(exit_code(judged.row.result) for judged in results))
+    return run_of(sarif(results, max(exit_code(judged.row.result) for judged in results)))
+
+
+def run_of(text: str) -> dict[str, Any]:
     text.encode("utf-8")
     log = json.loads(text)
     problems = [f"{'/'.join(map(str, error.path))}: {error.message}" for error in VALIDATOR.iter_errors(log)]
@@ -272,3 +276,19 @@ def test_hostile_text_is_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 ])  # fmt: skip
 def test_paths_are_references(path: str, reference: str) -> None:
     assert reference == uri(path)
+
+
+@pytest.mark.parametrize("loc", [None, Loc("model.py", 3, 4, 9), Loc("model.py", 0)])
+@pytest.mark.parametrize("path", [None, "checks/model.py"])
+def test_an_error_is_a_notification(loc: Loc | None, path: str | None) -> None:
+    error = Diagnostic("KV201", "6 does not fit\x1b", "reason", "cure", loc, "    s.n += 1")
+    run = run_of(sarif_refusal(Refusal(error, path)))
+    (invocation,) = run["invocations"]
+    (said,) = invocation["toolConfigurationNotifications"]
+
+    assert (False, 2) == (invocation["executionSuccessful"], invocation["exitCode"])
+    assert said["message"]["text"].startswith("error KV201  6 does not fit\\x1b\n")
+    assert ("locations" in said) == (loc is not None and loc.line > 0)
+    if "locations" in said:
+        artifact = said["locations"][0]["physicalLocation"]["artifactLocation"]
+        assert {"uri": path or "model.py", "uriBaseId": "SRCROOT" if path else "KVPROTO"} == artifact
