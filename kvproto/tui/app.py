@@ -13,6 +13,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from kvproto.report.report import Report
+from kvproto.trace.printable import printable
 from kvproto.tui import texts
 from kvproto.tui.lanes import Lanes
 from kvproto.tui.session import PANELS, Session
@@ -103,6 +104,7 @@ class TraceApp(App[None]):
         super().__init__()
         self.session = Session(report, choice or Choice())
         self._asking = ""
+        self._said = ""
         self._moved = False
 
     def compose(self) -> ComposeResult:
@@ -135,7 +137,8 @@ class TraceApp(App[None]):
         self.query_one("#why-text", Static).update(texts.panel(session, "why"))
         self.query_one("#panel-text", Static).update(texts.panel(session, session.panel))
         self.query_one("#panel").border_title = self._tabs()
-        self.query_one("#status", Static).update(texts.status(session))
+        self.query_one("#status", Static).update(texts.status(session, self._said))
+        self._said = ""
 
     def _tabs(self) -> Content:
         """The names of the panels, the one that is shown in capitals."""
@@ -176,7 +179,9 @@ class TraceApp(App[None]):
         """To the next or previous step of the slice."""
         if not self.session.in_slice(by):
             self._say("no further step that the verdict rests on")
-        self._step()
+            self.draw()
+        else:
+            self._step()
 
     def action_go(self, step: int) -> None:
         """To a step that a sentence names."""
@@ -264,7 +269,7 @@ class TraceApp(App[None]):
         self.query_one(Lanes).focus()
 
     def _say(self, text: str) -> None:
-        self.notify(text, markup=False, timeout=2)
+        self._said = printable(text)
 
     def on_lanes_picked(self, event: Lanes.Picked) -> None:
         """A click in the lanes."""

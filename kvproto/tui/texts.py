@@ -18,7 +18,7 @@ from kvproto.view.lanes import HINT, MAIL
 from kvproto.view.pagemap import LEGEND as PAGES
 from kvproto.view.pagemap import WRONG, page_text
 from kvproto.view.steps import partly_guilty
-from kvproto.view.told import told
+from kvproto.view.told import told, what_if
 
 Part = str | Content | tuple[str, str | Style]
 
@@ -47,9 +47,11 @@ def title(report: Report) -> Content:
     return Content.assemble(verdict, f"   {target}   {printable(trace.claim)}")
 
 
-def status(session: Session) -> Content:
-    """The last line but one: where the cursor is, and what is left out."""
+def status(session: Session, said: str = "") -> Content:
+    """The last line but one: where the cursor is, what a key could not do, and what is left out."""
     parts: list[Part] = [(session.words(), "bold")]
+    if said:
+        parts.append((f"   {said}", style.BAD))
     choice = session.choice
     if choice.filters:
         parts.append(f"   filter: {len(session.visible()) - 1} of {session.end} steps (Esc shows all)")
@@ -82,7 +84,7 @@ def _cell(session: Session, pool: Pool, page: str, wrong: bool) -> Content:
 
 def panel(session: Session, name: str) -> Content:
     """One of the panels."""
-    lines = {"why": why, "step": step, "source": source, "what if": what_if}[name](session)
+    lines = {"why": why, "step": step, "source": source, "what if": otherwise}[name](session)
     return Content("\n").join(lines)
 
 
@@ -91,10 +93,10 @@ def why(session: Session) -> Iterator[Content]:
     yield from _numbered(told(session.report), session.step)
 
 
-def what_if(session: Session) -> Iterator[Content]:
+def otherwise(session: Session) -> Iterator[Content]:
     """What would have stopped it."""
-    if session.report.whatif:
-        yield from _numbered(session.report.whatif, session.step)
+    if session.report.trace.analysis is not None:
+        yield from _numbered(what_if(session.report), session.step)
     else:
         yield Content("Nobody has looked yet. kvproto explain TRACE --save finds the missing guard, the point of")
         yield Content("no return and what the violation hangs on, and keeps them in the trace.")
@@ -178,7 +180,7 @@ def help_text() -> Content:
         HINT,
         MAIL,
         *BANDS.values(),
-        *PAGES,
+        *PAGES.values(),
         WRONG,
         "B~A: a write of A is under way to the page",
     ]

@@ -23,6 +23,8 @@ HINT = "column: a machine;  row: a step;  .: does nothing in this step"
 MAIL = "<--- X to 5 ---+: sends X, which step 5 takes"
 
 _LANE = 10
+_ARROW = 8
+"""What an arrow takes beside its label."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,11 @@ class _Mail:
     sender: int
     taker: int | None
     taken: tuple[int, ...]
+
+    @property
+    def label(self) -> str:
+        """What stands at the arrow."""
+        return f"{self.text} to {', '.join(map(str, self.taken))}"
 
 
 def render_lanes(report: Report, *, width: int = 80, choice: Choice | None = None) -> str:
@@ -89,12 +96,12 @@ class _Picture:
         self.digits = len(str(len(report.rows)))
         self.bands = Bands(report, width)
         self.lanes = list(report.lanes)
+        self.sent, self.taken = self._mail()
         self.columns = self._columns()
         self.starts = [self.digits + 2 + start for start in accumulate(self.columns, initial=0)]
         self.left = self.starts[-1] if self.columns else width - (self.bands.width + 2 if self.bands.width else 0)
         # Where there are no bands, a line of words may be longer than the lanes.
         self.room = self.left - 2 if self.bands.width else width
-        self.sent, self.taken = self._mail()
         self.mailed = False
 
     def _columns(self) -> list[int]:
@@ -106,7 +113,16 @@ class _Picture:
         wanted = [max(cells(printable(lane)), acts.get(lane, 0)) + 2 for lane in self.lanes]
         while sum(wanted) > room and max(wanted) > _LANE:
             wanted[wanted.index(max(wanted))] -= 1
-        return wanted if sum(wanted) <= room else []
+        return self._for_arrows(wanted, room) if sum(wanted) <= room else []
+
+    def _for_arrows(self, wanted: list[int], room: int) -> list[int]:
+        """The same columns, wider where an arrow has no room for its label and the picture has."""
+        for mail in (mail for sent in self.sent.values() for mail in sent if mail.taker is not None):
+            first, last = sorted((mail.sender, mail.taker if mail.taker is not None else mail.sender))
+            missing = cells(mail.label) + _ARROW - sum(wanted[first:last])
+            if 0 < missing <= room - sum(wanted):
+                wanted[last - 1] += missing
+        return wanted
 
     def _mail(self) -> tuple[dict[int, list[_Mail]], dict[int, list[Message]]]:
         """Messages by the step that sends them, joined where they go together, and by the one that takes them."""
@@ -203,11 +219,10 @@ class _Picture:
             if mail.taker is None:
                 yield self._untaken(start, f"{mail.text}, not taken by the end", number)
                 continue
-            label = f"{mail.text} to {', '.join(map(str, mail.taken))}"
             if not self.columns:
-                yield self._under(start, f"+-> {printable(self.lanes[mail.taker])}: {label}", number, number)
+                yield self._under(start, f"+-> {printable(self.lanes[mail.taker])}: {mail.label}", number, number)
             else:
-                yield self._under(*self._arrow(start, self.starts[mail.taker], label), number, number)
+                yield self._under(*self._arrow(start, self.starts[mail.taker], mail.label), number, number)
 
     def _untaken(self, start: int, label: str, number: int) -> str:
         """A message that goes nowhere: at the right of its sender's column, or at the left if there is no room."""
@@ -219,7 +234,7 @@ class _Picture:
     def _arrow(self, start: int, end: int, label: str) -> tuple[int, str]:
         """Where an arrow begins and what it looks like: `<--- METADATA to 5 ---+`, the label beside it if need be."""
         size = abs(end - start)
-        inside = f" {label} " if cells(label) + 8 <= size else ""
+        inside = f" {label} " if cells(label) + _ARROW <= size else ""
         body = inside.center(size - 1, "-") if inside else "-" * (size - 1)
         if start < end:
             return start, f"+{body[:-1]}>" + ("" if inside else f" {label}")
@@ -270,5 +285,7 @@ def wrap_call(text: str, size: int) -> list[str]:
         return [text]
     name, bracket, args = text.partition("(")
     # Spaces after underscores, where `fold` may break, and out again.
-    words = [line.replace("_ ", "_") for line in fold(name.replace("_", "_ "), size)]
-    return words + [f" {line}" for line in fold(bracket + args, size - 1)]
+    *words, last = [line.replace("_ ", "_") for line in fold(name.replace("_", "_ "), size)]
+    if cells(last + bracket + args) <= size:
+        return [*words, last + bracket + args]
+    return [*words, last, *(f" {line}" for line in fold(bracket + args, size - 1))]

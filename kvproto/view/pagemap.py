@@ -13,13 +13,15 @@ from kvproto.trace.printable import cells, cut, pad, printable
 from kvproto.view.choice import Choice, plan
 from kvproto.view.lanes import NARROWEST, legend
 
-LEGEND = (
-    "B: B's page with B's content",
-    "B<A: B's page, written last by A",
-    "B<.: B's page, empty",
-    ".<A: free, still holds A's content",
-    ".: free and empty",
-)
+LEGEND = {
+    "B": "B: B's page with B's content",
+    "B<A": "B<A: B's page, written last by A",
+    "B<.": "B<.: B's page, empty",
+    ".<A": ".<A: free, still holds A's content",
+    ".": ".: free and empty",
+}
+"""What cells look like; the kinds that occur are explained below the tables."""
+
 WRONG = "!: read in this step though not the reader's own content"
 SLICES = "B<A/.: B's page, one slice of it written last by A, the next one empty"
 """Explained where pages have several slices that differ."""
@@ -49,7 +51,7 @@ def render_page_map(report: Report, *, after: int | None = None, width: int = 80
     for pool in report.pools:
         when = f"after step {after}" if after else "at the start"
         rows += _table(pool, list(pool.pages), [("", when, _row(pool, list(pool.pages), after))], width)
-    return _text(rows, width)
+    return _text(report, rows, width)
 
 
 def render_page_changes(report: Report, *, width: int = 80, choice: Choice | None = None) -> str:
@@ -62,7 +64,7 @@ def render_page_changes(report: Report, *, width: int = 80, choice: Choice | Non
         pages = [page for page in pool.pages if _chosen(pool, page, choice)]
         changed = [(str(number), call, line) for number, call, line in _changes(report, pool, pages, shown)]
         rows += _table(pool, pages, changed, width)
-    return _text(rows, width)
+    return _text(report, rows, width)
 
 
 def _chosen(pool: Pool, page: str, choice: Choice) -> bool:
@@ -129,12 +131,21 @@ def _cells(texts: Sequence[str], size: int) -> str:
     return "".join(pad(cut(text, max(size - 1, 1)), size) for text in texts)
 
 
-def _text(rows: list[str], width: int) -> str:
+def _text(report: Report, rows: list[str], width: int) -> str:
     if not rows:
         return "  (the model has no page pools)\n"
-    entries = [*LEGEND]
+    cells = [cell for pool in report.pools for history in pool.cells for cell in history]
+    entries = [text for kind, text in LEGEND.items() if kind in {_kind(cell) for cell in cells}]
     if any("!" in row for row in rows):
         entries.append(WRONG)
-    if any("<" in row and "/" in row for row in rows):
+    if any(len(set(cell.contents)) > 1 for cell in cells):
         entries.append(SLICES)
     return "\n".join(row.rstrip() for row in [*rows, *legend(entries, width)]) + "\n"
+
+
+def _kind(cell: Cell) -> str:
+    """The key of the legend that explains a cell."""
+    content = next((content for content in cell.contents if content != cell.owner), cell.owner)
+    if cell.owner is None:
+        return "." if content is None else ".<A"
+    return "B" if content == cell.owner else "B<." if content is None else "B<A"

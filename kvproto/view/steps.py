@@ -23,7 +23,9 @@ def render_steps(report: Report, *, width: int = 80, choice: Choice | None = Non
             continue
         row = report.row(part)
         star = "*" if starred and row.guilty else " "
-        rows += _step(row, dots_of(report, part), f"{star}{str(part).rjust(digits)}  ", lanes, width)
+        # Where a later step could not have happened, nearly every change is a red dot: those are for one step alone.
+        dots = [dot for dot in dots_of(report, part) if dot.effect == "harmless"]
+        rows += _step(row, dots, f"{star}{str(part).rjust(digits)}  ", lanes, width)
         if report.ending and part == len(report.rows):
             rows.append(f"{' ' * (digits + 3)}{report.ending}")
     return "\n".join(row.rstrip() for row in rows) + "\n" if rows else "  (none)\n"
@@ -42,7 +44,7 @@ def dots_of(report: Report, number: int) -> list[Dot]:
 
 def dotted(dot: Dot) -> str:
     """What a red dot says."""
-    then = "the claim would hold at the end" if dot.effect == "harmless" else f"step {dot.at} could not happen"
+    then = "every step happens and the claim holds" if dot.effect == "harmless" else f"step {dot.at} could not happen"
     condition = f" ({printable(dot.condition)} is false)" if dot.condition else ""
     return f"red dot: without the change of {printable(dot.path)} {then}{condition}"
 

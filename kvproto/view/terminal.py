@@ -13,7 +13,7 @@ from kvproto.view.choice import MANY, Choice
 from kvproto.view.lanes import NARROWEST, render_lanes
 from kvproto.view.pagemap import render_page_changes
 from kvproto.view.steps import partly_guilty, render_steps
-from kvproto.view.told import told
+from kvproto.view.told import told, what_if
 
 _BAD = "violated"
 
@@ -52,7 +52,7 @@ def render_report(
     star = " (* the verdict rests on it)" if partly_guilty(report) else ""
     sections = [
         ("Why", _numbered(told(report, everything=everything), width)),
-        ("What would have stopped it", _numbered(report.whatif, width)),
+        ("What would have stopped it", _numbered(what_if(report), width)),
         (f"What happened when{_part(choice)}", render_lanes(report, width=width, choice=choice)),
         ("Pages: owner<last writer", render_page_changes(report, width=width, choice=choice) if report.pools else ""),
         (f"Steps{star}", render_steps(report, width=width, choice=choice)),

@@ -1,10 +1,12 @@
-"""The why as it is shown: the sentences, those that only repeat one for other actions left out and counted."""
+"""The why and the what-if as they are shown: repeated sentences are counted, red dots told in one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from kvproto.report.report import Report, Sentence, Span
+from kvproto.report.sentences import sentence
+from kvproto.trace.printable import printable
 
 REPEATED = 3
 """So many sentences that differ in their beginning only are shown as one."""
@@ -17,6 +19,18 @@ def told(report: Report, *, everything: bool = False) -> tuple[Sentence, ...]:
     step 8.`  The first stands for all that say the same, unless `everything` is wanted.
     """
     return report.why if everything else tuple(_summed(report.why))
+
+
+def what_if(report: Report) -> tuple[Sentence, ...]:
+    """What would have stopped it, and the changes without which every step happens and the claim holds."""
+    analysis = report.trace.analysis
+    dots = [dot for dot in analysis.dots if dot.effect == "harmless"] if analysis is not None else []
+    if not dots:
+        return report.whatif
+    places = ", ".join(f"step {dot.step} {printable(dot.path)}" for dot in dots)
+    one = "this change" if len(dots) == 1 else "any one of these changes"
+    text = f"Every step could happen without {one}, and the claim would hold (red dots): {places}."
+    return (*report.whatif, sentence(text, len(report.rows)))
 
 
 def _summed(sentences: Sequence[Sentence]) -> list[Sentence]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+
 from kvproto.trace import codec
 from kvproto.trace.trace import Step
 

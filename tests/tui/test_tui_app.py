@@ -14,6 +14,7 @@ from trace_samples import stored
 
 from kvproto.report.build import report
 from kvproto.trace import codec
+from kvproto.trace.analysis import Analysis, Dot, Guard, NoReturn
 from kvproto.trace.printable import printable, shown
 from kvproto.trace.trace import Trace
 
@@ -148,6 +149,7 @@ def test_search_and_filter() -> None:
 def test_a_filter_that_nothing_fits_changes_nothing() -> None:
     async def look(app: TraceApp, pilot: Pilot[None]) -> None:
         await pilot.press("f", *"lane=x", "enter")
+        assert "no step fits 'lane=x'" in text(app, "#status")
         assert 22 == len(app.session.visible())
         assert app.query_one(Input).has_class("open")
         await pilot.press("escape")
@@ -168,6 +170,39 @@ def test_the_cone_marks_what_the_step_went_by() -> None:
         assert not any(line.startswith(" <") for line in picture(app))
 
     play(stored("late_write"), cone, size=(100, 50))
+
+
+def test_a_step_in_a_sentence_is_a_link() -> None:
+    async def click(app: TraceApp, pilot: Pilot[None]) -> None:
+        at = text(app, "#panel-text").split("\n")[0].index("step 21") + 1
+        await pilot.press("home", "1")
+        await pilot.click("#panel-text", offset=(at, 0))
+        assert 21 == app.session.step
+
+    play(stored("incident"), click)
+
+
+def test_what_would_have_stopped_it() -> None:
+    analysis = Analysis(
+        guards=(Guard("lock_check", "switch", True, "refused", 2, 2, "barge", "lock is None"),),
+        dots=(
+            Dot(1, "lock", "A", None, "harmless", 2),
+            Dot(1, "at[A]", "IN", "OUT", "refused", 2, "at[A] == IN"),
+        ),
+        no_return=NoReturn(1, None, (True, False, False), 3, True),
+    )
+
+    async def look(app: TraceApp, pilot: Pilot[None]) -> None:
+        await pilot.press("4")
+        words = text(app, "#panel-text")
+        assert "With lock_check on step 2, barge(p=B), would have been refused: it needs lock is None." in words
+        assert "Point of no return: step 1" in words
+        assert "(red dots): step 1 lock." in words
+        await pilot.press("2", "k")
+        assert "red dot: without the change of at[A] step 2 could not happen" in text(app, "#panel-text")
+        assert any("=== POINT OF NO RETURN ===" in line for line in picture(app))
+
+    play(dataclasses.replace(stored("plain"), analysis=analysis), look)
 
 
 def test_help_opens_and_closes() -> None:
