@@ -54,7 +54,7 @@ def _folded(text: str, width: int) -> Iterator[str]:
 def _head(report: Report, number: int, width: int) -> list[str]:
     end = len(report.rows)
     if not number:
-        return [f"Start of {printable(report.trace.property)} ({end} steps)"]
+        return fold(f"Start of {printable(report.trace.property)} ({end} steps)", width)
     row = report.row(number)
     lines = headline(row, f"Step {number} of {end}  ", 0, width)
     lines += [f"  {part}" for part in fold(printable(row.text), width - 2)]

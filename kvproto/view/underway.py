@@ -77,12 +77,13 @@ def sentence(moment: Moment) -> str:
     )
 
 
-def one_line(target: str, now: Progress) -> str:
-    """The figures alone, for the first seconds."""
-    return (
-        f"{printable(target)}  {now.states:,} states  frontier {now.frontier:,}  depth {now.level}  "
+def one_line(target: str, now: Progress, width: int) -> str:
+    """The figures alone, for the first seconds; if there is too little room, of the name there is less."""
+    figures = (
+        f"  {now.states:,} states  frontier {now.frontier:,}  depth {now.level}  "
         f"{now.states / max(now.seconds, 1e-9):,.0f} states/s  {memory(now.memory)}"
     )
+    return cut(cut(printable(target), max(8, width - len(figures))) + figures, width)
 
 
 def memory(size: int) -> str:

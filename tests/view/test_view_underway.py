@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kvproto.engine.outcome import Detail, Progress
 from kvproto.trace.printable import cells, printable
-from kvproto.view.underway import ASCII, BLOCKS, Line, Moment, bar, duration, memory, picture, sentence, spark
+from kvproto.view.underway import ASCII, BLOCKS, Line, Moment, bar, duration, memory, one_line, picture, sentence, spark
 
 DETAIL = Detail(
     first=1,
@@ -179,3 +179,13 @@ def test_the_line_of_a_log() -> None:
     said = sentence(moment(detail=replace(DETAIL, violated=("reads_own",))))
 
     assert "sglang@x (2 of 10)  825 states  frontier 500  depth 5  200 states/s  12 MiB  1 of 7 violated" == said
+
+
+@pytest.mark.parametrize("width", [79, 60, 40, 10])
+@pytest.mark.parametrize("target", ["m", "a/long/path/to/a/folder/with/a/model.py:model@preset"])
+def test_the_line_fits_and_loses_the_name_first(target: str, width: int) -> None:
+    said = one_line(target, moment().now, width)
+
+    assert cells(said) <= width
+    if width >= 79:
+        assert said.endswith("  825 states  frontier 500  depth 5  206 states/s  12 MiB")
