@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
-from kvproto.cli.options import check_json_file, on_terminal, say, seconds, size, write_json
+from kvproto.cli.options import check_json_file, on_terminal, say, seconds, size, write_text
 from kvproto.diagnostics import KvError
 from kvproto.engine.outcome import Options
+from kvproto.suite import outputs
 from kvproto.suite.entries import Entry, entries
 from kvproto.suite.run import Judgement, judge_all, usual_workers
 from kvproto.suite.table import table, totals
@@ -30,13 +33,17 @@ SCHEMA = "kvproto.suite/1"
 )
 @click.option("--memory-limit", callback=size, metavar="BYTES", help="For each, such as 512M.")
 @click.option("--json", "json_file", metavar="FILE", help=f"Write {SCHEMA} (- for standard output).")
+@click.option("--junit", metavar="FILE", help="Write JUnit XML: a test an entry.")
+@click.option("--sarif", metavar="FILE", help="Write SARIF 2.1.0: what is not as expected.")
+@click.option("--markdown", metavar="FILE", help="Write a summary for a pull request.")
 @click.option("--quiet", "-q", is_flag=True, help="Print only what is not as expected.")
 def suite(expression: str | None, only_list: bool, workers: int | None, json_file: str | None, **given: Any) -> int:
     """Search every shipped model of a public bug, buggy and fixed, and compare with what has to be found.
 
     Exit 1 if a known bug is not found, if its shortest run has another length, or if a fix does not hold.
     """
-    check_json_file(json_file)
+    files = {"--json": json_file, **{f"--{kind}": given.pop(kind) for kind in ("junit", "sarif", "markdown")}}
+    _refuse_places(files)
     chosen = _chosen(expression)
     if only_list:
         for entry in chosen:
@@ -51,13 +58,43 @@ def suite(expression: str | None, only_list: bool, workers: int | None, json_fil
     if on_terminal() and not quiet:
         click.echo("\r\033[K", nl=False, err=True)
     judged.sort(key=lambda judgement: chosen.index(judgement.entry))
-    if json_file is not None:
-        write_json(json_file, _as_json(judged))
-    if json_file != "-":
+    codes = {judgement.code for judgement in judged}
+    code = 1 if 1 in codes else 3 if 3 in codes else 0
+    _write(files, judged, code)
+    if "-" not in files.values():
         for line in table(judged, quiet=quiet):
             say(line)
-    codes = {judgement.code for judgement in judged}
-    return 1 if 1 in codes else 3 if 3 in codes else 0
+    return code
+
+
+def _refuse_places(files: Mapping[str, str | None]) -> None:
+    """Find out before the searches that results would have no place to go, or the same place (KV021, KV026)."""
+    taken: dict[object, str] = {}
+    for option, file in files.items():
+        if file is None:
+            continue
+        place = file if file == "-" else Path(file).absolute()
+        if place in taken:
+            raise KvError(
+                "KV026",
+                f"{option} and {taken[place]} name the same file, {file}",
+                reason="one would replace the other",
+                cure="name two files",
+            )
+        taken[place] = option
+        check_json_file(file)
+
+
+def _write(files: Mapping[str, str | None], judged: Sequence[Judgement], code: int) -> None:
+    makers: dict[str, Callable[[], str]] = {
+        "--json": lambda: json.dumps(_as_json(judged), indent=2) + "\n",
+        "--junit": lambda: outputs.junit(judged),
+        "--sarif": lambda: outputs.sarif(judged, code),
+        "--markdown": lambda: outputs.markdown(judged),
+    }
+    for option, file in files.items():
+        if file is not None:
+            write_text(file, makers[option]())
 
 
 def _chosen(expression: str | None) -> list[Entry]:

@@ -56,7 +56,7 @@ def _models(judged: Sequence[Judgement]) -> Iterable[str]:
         heading = f"{model}  {_reports(mine[0].entry.reports)}".rstrip()
         yield from (f"  {line}" for line in fold(heading, WIDTH - 2))
         for j in mine:
-            yield f"    {pad(j.entry.preset, size)}  {WORDS[j.code]}: {_found(j.result)}"
+            yield f"    {pad(j.entry.preset, size)}  {WORDS[j.code]}: {found_words(j.result)}"
             yield from (f"      {line}" for word in j.words() for line in fold(word, WIDTH - 6))
 
 
@@ -64,7 +64,7 @@ def _reports(reports: Sequence[Report]) -> str:
     return ", ".join(f"{r.where}{'' if r.established else ' (cause not established)'}" for r in reports)
 
 
-def _found(result: Result) -> str:
+def found_words(result: Result) -> str:
     """`VIOLATED reads_own (9)` or `holds (3 properties)`, and how many states there are."""
     broken = [
         f"{f.claim.name} ({len(f.counterexample.steps)})" if f.counterexample else f.claim.name
