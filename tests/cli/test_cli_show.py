@@ -19,7 +19,8 @@ from kvproto.trace.trace import Step
 if TYPE_CHECKING:
     from cli_runs import Run, Spawn
 
-TRACES = Path(__file__).parents[2] / "traces"
+ROOT = Path(__file__).parents[2]
+TRACES = ROOT / "traces"
 ROOMS = str(TRACES / "sglang-0.5.23-rooms_are_cleared.trace.json")
 LATE = str(TRACES / "sglang-0.5.19-writes_spare_other_requests.trace.json")
 
@@ -147,6 +148,23 @@ def test_the_viewer_on_a_terminal(spawn: Spawn) -> None:
 
     assert "writes_spare_other_requests" in drawn
     assert 0 == child.wait(timeout=60)
+
+
+def test_the_page_of_the_documentation(kv: Run) -> None:
+    """Its commands work, and what it quotes is printed by the first of them."""
+    blocks = re.findall(r"(?ms)^```\n(.*?)^```", (ROOT / "docs" / "terminal.md").read_text("utf-8"))
+    commands = [line for block in blocks for line in block.splitlines() if line.startswith("kvproto ")]
+    quotes = [block for block in blocks if not block.startswith("kvproto ")]
+    texts = []
+    for command in commands:
+        _, *words = command.split()
+        done = kv(*(str(ROOT / word) if word.startswith("traces/") else word for word in words))
+        assert (0, "") == (done.code, done.err)
+        texts.append(done.out)
+
+    assert 4 == len(commands)
+    assert quotes
+    assert all(quote in texts[0] for quote in quotes)
 
 
 def on_a_terminal(spawn: Spawn, trace: str, **env: str) -> tuple[subprocess.Popen[str], int]:
