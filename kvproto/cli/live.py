@@ -8,6 +8,7 @@ nothing is drawn half; what a look costs is bounded by how often one is taken.
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -100,7 +101,7 @@ class Watch:
                 self._spent += self._busy() - began
         elif now.seconds >= LINE_FROM_S and since >= LINE_EVERY_S:
             self._looked = at
-            click.echo(f"\r{one_line(self._target, now)}\033[K", nl=False, err=True)
+            click.echo(f"\r{one_line(self._target, now, columns() - 1)}\033[K", nl=False, err=True)
 
     def _moment(self, now: Progress, at: float) -> Moment:
         seconds, states = self._last
@@ -147,6 +148,16 @@ def drawn(moment: Moment, console: Console) -> Text:
     # One column is left free: a terminal that is full breaks the line.
     lines = picture(moment, width=console.width - 1, height=console.height - 1, strokes=strokes(console.encoding))
     return Text("\n", no_wrap=True, overflow="crop").join(Text.assemble(*line) for line in lines)
+
+
+def columns() -> int:
+    """How wide the terminal of messages is: a line that it breaks could not be taken away again."""
+    said = os.environ.get("COLUMNS", "")
+    try:
+        known = int(said) if said.isdecimal() else os.get_terminal_size(sys.stderr.fileno()).columns
+    except (OSError, ValueError):
+        known = 0
+    return known or 80
 
 
 def strokes(encoding: str) -> Strokes:

@@ -18,7 +18,7 @@ from cli_runs import drain
 from rich.console import Console
 
 from kvproto.cli import live
-from kvproto.cli.live import Watch, drawn, strokes, wanted
+from kvproto.cli.live import Watch, columns, drawn, strokes, wanted
 from kvproto.engine.outcome import Detail, Options, Progress
 from kvproto.engine.search import search
 from kvproto.lang.bind import choose
@@ -86,11 +86,13 @@ def test_the_result_is_the_same_with_and_without(option: str, kv: Run) -> None:
 
 
 def test_the_first_seconds_are_a_line() -> None:
-    seen, _, _ = terminal(*CHECK, after=1e9)
+    seen, _, _ = terminal(*CHECK, after=1e9, size="60x24")
 
     assert "states/s" in seen
     assert "Ctrl-C" not in seen
     assert "\n" not in seen
+    # A line that a terminal breaks would leave its first half behind.
+    assert max(len(line.removesuffix("\033[K")) for line in seen.split("\r")) < 60
 
 
 @pytest.mark.parametrize(("env", "colored"), [({}, True), ({"NO_COLOR": "1"}, False)])
@@ -278,3 +280,13 @@ def test_watching_changes_no_figure() -> None:
         alone.fired,
     )
     assert [f.verdict for f in watched.findings] == [f.verdict for f in alone.findings]
+
+
+def test_the_width_of_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    widths = []
+    for said in ("132", "", "wide"):
+        monkeypatch.setenv("COLUMNS", said)
+        widths.append(columns())
+
+    assert [132, 80, 80] == widths
