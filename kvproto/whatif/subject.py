@@ -99,6 +99,11 @@ def replayed(trace: Trace, system: System) -> Replayed:
         init, steps = state_of(system, trace), steps_of(system, trace)
     except NoSuchRunError as problem:
         raise _changed(trace, str(problem)) from None
+    kind = next((claim.kind for claim in system.claims if claim.name == trace.property), None)
+    if kind is None:
+        raise _changed(trace, f"{system.model} has no property {printable(trace.property)}")
+    if (trace.loop is not None) != (kind in LIVENESS):
+        raise _changed(trace, f"{printable(trace.property)} is {'' if kind in LIVENESS else 'not '}about whole runs")
     calls = tuple((action.name, args) for action, args in steps)
     course = Course(system, trace.property, calls, trace.loop)
     args = course.arguments([init]) if course.claim.kind in LIVENESS else ()
