@@ -90,7 +90,8 @@ def _sentences(report: Report) -> Iterator[str]:
 
 
 def _folded(content: str, width: float, size: float) -> list[str]:
-    return fold(printable(content), int((width - 2 * _LEFT) / room("x", size)))
+    # Some letters are wider than those of most words.
+    return fold(printable(content), int((width - 2 * _LEFT) / (1.1 * room("x", size))))
 
 
 def _maps(report: Report, width: float) -> Iterator[Drawing]:
