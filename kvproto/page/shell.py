@@ -118,5 +118,17 @@ def _hash(text: str) -> str:
 
 def _island(value: object) -> str:
     """JSON that no browser takes for markup."""
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(_printed(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _printed(value: object) -> object:
+    """The data in the words of the page, where every name is in printable form: the script finds the one by the other."""
+    match value:
+        case str():
+            return printable(value)
+        case dict():
+            return {printable(key): _printed(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_printed(inner) for inner in value]
+    return value
