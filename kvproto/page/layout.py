@@ -29,8 +29,11 @@ LONGEST = 36
 _GUTTER = 40
 _LOOP = 78
 _HEADER = 56
-_GAP = 26
-_NARROW, _WIDE = 104, 236
+_GAP = 12
+_NARROW, _WIDE = 96, 176
+_NOTES = 230
+"""Longer remarks in the last lane stand to the left of their dots."""
+
 _ROOM = 1000
 """What the machines' lanes may take together before they are squeezed."""
 
@@ -136,18 +139,19 @@ def layout(report: Report) -> Layout:
     left, said = _GUTTER + (_LOOP if report.trace.loop is not None else 0), remarks(report)
     lanes, x = _machines(report, left, said)
     pools: list[PoolLane] = []
+    head = lanes[-1].x + heading(lanes[-1].name) / 2 if lanes else x
     for column in columns(report):
         named = heading(pool_title(column.pool))
-        begin = x + named / 2 + 4
-        wide = max([named / 2, *(room(text, EVENT, mono=True) + 8 for text in column.texts())])
+        begin = max(x + 16, head + named / 2 + 10)
+        wide = max((room(text, EVENT, mono=True) for text in column.texts()), default=0)
         words = begin + 8 + column.width + 6
         right = max(words + wide, begin + named / 2)
         pools.append(PoolLane(column.pool, begin, column, words, right))
-        x = right
+        x, head = words + wide, begin + named / 2
     extra = max(map(len, said.values()), default=0)
     spoken = max((len(texts) for pool in pools for texts in pool.column.events.values()), default=0)
     pitch = 9.0 + LINE * max(1 + extra, min(spoken, MOST))
-    return Layout(report, tuple(lanes), tuple(pools), left, pitch, x + 12, said)
+    return Layout(report, tuple(lanes), tuple(pools), left, pitch, max(x, head) + 12, said)
 
 
 def _machines(report: Report, left: float, said: Mapping[int, Sequence[Note]]) -> tuple[list[Lane], float]:
@@ -173,4 +177,4 @@ def _wanted(report: Report, name: str) -> float:
 def _notes(report: Report, name: str, said: Mapping[int, Sequence[Note]]) -> float:
     notes = [note for row in report.rows if row.lane == name for note in said.get(row.number, ())]
     found = [room(note.text, NOTE) + 30 for note in notes]
-    return min(max(found, default=0), 400)
+    return min(max(found, default=0), _NOTES)

@@ -14,8 +14,8 @@ from kvproto.trace.printable import shown
 
 BAD = ("wrong", "fault")
 
-_HEAD = 9
-"""The length of an arrow head."""
+_ASIDE, _HEAD = 13, 9
+"""How far from the middle of a dot words begin, and the length of an arrow head."""
 
 
 def rows(layout: Layout, *, slices: bool) -> str:
@@ -100,25 +100,38 @@ def _call(layout: Layout, row: Row, x: float, y: float) -> Iterator[str]:
     """The call beside the dot, and remarks below it: to the right, or to the left where there is more room."""
     call, notes = short(row.call), layout.remarks.get(row.number, ())
     gap, shift = _evasion(layout, row.number)
-    first = -LINE / 2 * len(notes) if notes else shift
+    widths = [room(note.text, NOTE) * 1.08 for note in notes]
+    # A single remark on the other side stands beside the dot as the call does.
+    aside = len(notes) == 1 and not _right(layout, x, widths[0]) and _left(layout, x, widths[0])
+    first = -LINE / 2 * len(notes) if notes and not aside else shift
     yield _placed(layout, call, room(call, CALL, mono=True), "call", x + gap, first, y)
-    for at, note in enumerate(notes, 1):
-        yield _placed(layout, note.text, room(note.text, NOTE) * 1.08, f"note {note.kind}", x, first + at * LINE, y)
+    for at, (note, wide) in enumerate(zip(notes, widths, strict=True), 1):
+        yield _placed(layout, note.text, wide, f"note {note.kind}", x, 0 if aside else first + at * LINE, y)
 
 
 def _evasion(layout: Layout, step: int) -> tuple[float, float]:
     """How a call makes room for lines that leave its dot to the right, or arrive from there: aside and up or down."""
     leaves, arrives = layout.right_of(step)
-    if leaves and arrives:
-        return _HEAD, 0
-    return (_HEAD, 0) if arrives else (0, -6 if leaves else 0)
+    if arrives:
+        return _HEAD, 0 if leaves else 6
+    return 0, -6 if leaves else 0
+
+
+def _right(layout: Layout, x: float, wide: float) -> bool:
+    """Whether words fit between a dot and the pools."""
+    return x + _ASIDE + wide <= layout.edge
+
+
+def _left(layout: Layout, x: float, wide: float) -> bool:
+    """Whether words fit between the numbers of the steps and a dot."""
+    return x - _ASIDE - wide > layout.left + 4
 
 
 def _placed(layout: Layout, content: str, wide: float, kind: str, x: float, below: float, y: float) -> str:
-    gap, anchor, left = 13, None, x + 13
-    if left + wide > layout.edge:
-        if x - gap - wide > layout.left + 4:
-            anchor, left = "end", x - gap - wide
+    anchor, left = None, x + _ASIDE
+    if not _right(layout, x, wide):
+        if _left(layout, x, wide):
+            anchor, left = "end", x - _ASIDE - wide
         else:
             left = max(layout.edge - wide, layout.left + 4)
     layout.space.take(Box(left - 3, y + below - 9, left + wide + 3, y + below + 6))

@@ -165,7 +165,7 @@ font-family:ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
 .kv .cell.misread .wrong{display:inline}
 .kv .cell.free .fill,.kv .cell.free .hatch{opacity:.4}
 .kv .cell .page{font-size:10px;font-weight:700}
-.kv .cell .who{font-size:10.5px}
+.kv .cell .who{font-size:10.5px;stroke-width:5px}
 .kv .cell .big{font-size:16px;font-weight:700}
 .kv .cell .coming{fill:var(--fill);stroke:var(--kv-ink);stroke-width:1}
 .kv .cell .letter{font-size:8.5px;font-weight:700;stroke-width:2px}
@@ -178,7 +178,7 @@ _SPECIAL = """
 .kv .flight .label{fill:var(--kv-alarm);font-weight:700;font-size:11.5px}
 .kv .flight.late .end{stroke:var(--kv-alarm)}
 .kv .flight .line.going,.kv .flight .line.dropped{marker-end:none;stroke-dasharray:3 3}
-@media (prefers-color-scheme:dark){.kv .cell .fill{fill-opacity:.6}}
+@media (prefers-color-scheme:dark){.kv .cell .fill{fill-opacity:.6}.kv .cell .hatch{fill-opacity:.35}}
 @media (forced-colors:active){.kv{forced-color-adjust:none}}
 """
 
