@@ -5,8 +5,7 @@ import { build } from "esbuild";
 
 const OUT = new URL("../kvproto/page/viewer.js", import.meta.url);
 
-const BANNER = `/* The script of kvproto's page, built from viewer/src (Apache-2.0).
-It contains Preact, Copyright (c) 2015-present Jason Miller, under the MIT License. */`;
+const BANNER = "/* The script of kvproto's page, built from viewer/src (Apache-2.0). */";
 
 const result = await build({
   entryPoints: [new URL("src/main.js", import.meta.url).pathname],

@@ -44,11 +44,14 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A replay: `words` say how it went, `pages` are those of the last state that both reached, `when`."""
+    """A replay: `words` say how it went, `parted` is the step at which the two differ (None: nowhere).
+
+    `pages` are those of the last state that both reached, `when`.
+    """
 
     implementation: str
     words: Sentence
-    parted: bool
+    parted: int | None
     when: str
     answers: tuple[str, ...]
     pages: tuple[Beside, ...]
@@ -68,6 +71,7 @@ class Content:
     bad: bool
     property: str
     claim: str
+    lead: str
     facts: tuple[tuple[str, str], ...]
     lists: tuple[tuple[str, tuple[str, ...]], ...]
     commands: tuple[tuple[str, str], ...]
@@ -101,13 +105,14 @@ def content(report: Report, number: int, label: str) -> Content:
         number=number,
         id=name,
         label=label,
-        length="1 step" if len(report.rows) == 1 else f"{len(report.rows)} steps",
+        length=_steps(report),
         shape=report.shape,
         title=report.title,
         verdict=trace.verdict.upper(),
         bad=trace.verdict == "violated",
         property=trace.property,
         claim=trace.claim,
+        lead=_lead(report),
         facts=tuple((key, text) for key, text in report.facts if key not in ("claim", *_LISTS)),
         lists=tuple((key, tuple(text.split(", "))) for key, text in report.facts if key in _LISTS),
         commands=report.commands,
@@ -122,6 +127,20 @@ def content(report: Report, number: int, label: str) -> Content:
         data=_data(report, looks),
         looks=looks.template(),
     )
+
+
+def _steps(report: Report) -> str:
+    return "1 step" if len(report.rows) == 1 else f"{len(report.rows)} steps"
+
+
+def _lead(report: Report) -> str:
+    """What this is, for a reader who has never seen such a page."""
+    trace = report.trace
+    model = trace.model + (f"@{trace.preset}" if trace.preset else "")
+    if trace.verdict != "violated":
+        return f"A run of the model {model} in {_steps(report)}."
+    fewest = ", and no shorter run does" if trace.shortest else ""
+    return f"This run of the model {model} breaks it in {_steps(report)}{fewest}."
 
 
 def _data(report: Report, looks: Looks) -> dict[str, object]:
@@ -170,7 +189,7 @@ def _compared(report: Report, replayed: Replayed) -> Compared:
     return Compared(
         implementation=replayed.implementation,
         words=_how_it_went(replayed, len(report.rows)),
-        parted=replayed.diverged is not None,
+        parted=replayed.diverged,
         when=f"after step {state}" if state else "at the start",
         answers=replayed.answers,
         pages=tuple(

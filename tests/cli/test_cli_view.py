@@ -132,7 +132,7 @@ def test_a_model_that_nobody_knows(kv: Run, here: Path, foreign: Path) -> None:
     assert "kvproto replay" not in text and "require(" not in text
 
 
-def test_reading_a_trace_does_without_templates(process: Run) -> None:
+def test_help(process: Run) -> None:
     done = process("view", "--help")
 
     assert 0 == done.code and "-o, --output FILE" in done.out

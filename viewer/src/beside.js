@@ -18,8 +18,10 @@ export class Beside {
     this.last = this.replayed.pages.length - 1;
   }
 
+  // Gives the pages that differ.
   go(state, at) {
-    if (!this.rows) return;
+    const differ = new Set();
+    if (!this.rows) return differ;
     const there = Math.min(state, this.last);
     this.caption.textContent = this.#caption(state, there);
     for (const [name, row] of this.rows) {
@@ -29,7 +31,9 @@ export class Beside {
       implementation.textContent = text;
       same.textContent = agrees ? "yes" : "NO";
       row.classList.toggle("differs", !agrees);
+      if (!agrees && state === there) differ.add(name);
     }
+    return differ;
   }
 
   #caption(state, there) {

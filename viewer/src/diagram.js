@@ -59,8 +59,10 @@ export class Diagram {
     for (const end of [line.dataset.from, line.dataset.to]) this.rows.get(Number(end))?.classList.toggle("end", on);
   }
 
-  // Both ends of every line that begins or ends at a step, for the words of the panel.
+  // A step that a link leads to, and both ends of every line that begins or ends there.
   markStep(number, on) {
+    this.rows.get(number)?.classList.toggle("end", on);
+    if (!this.svg) return;
     for (const line of this.lines) {
       if (Number(line.dataset.from) === number || Number(line.dataset.to) === number) this.#markLine(line, on);
     }
@@ -84,6 +86,14 @@ export class Diagram {
   // The row of a state, where the page should scroll to.
   place(state) {
     return this.rows.get(state) ?? this.svg?.querySelector(".lane") ?? null;
+  }
+
+  // Brings the machine of a row into view where the picture is wider than the window.
+  sideways(row) {
+    const frame = this.svg?.parentElement;
+    if (!frame || frame.scrollWidth <= frame.clientWidth) return;
+    const dot = row.querySelector(".dot") ?? row;
+    frame.scrollLeft += dot.getBoundingClientRect().left - frame.getBoundingClientRect().left - frame.clientWidth / 3;
   }
 
   mark(found) {

@@ -1,7 +1,7 @@
 // The overlay that says which keys there are and how the picture is to be read.
 
-import { h, render } from "preact";
 import { keyName, KEYS } from "./keys.js";
+import { h, update } from "./render.js";
 
 function Help({ close, several }) {
   const keys = KEYS.filter(([[key]]) => several || !"[]".includes(key));
@@ -13,7 +13,7 @@ function Help({ close, several }) {
       </dl>
       <p>A click on a row of the picture or on a step's number moves the cursor, one on a page shows the page's history. The
         address of the page holds the cursor: copy it to show somebody this very state.</p>
-      <button type="button" onClick={close}>close</button>
+      <button type="button" onclick={close}>close</button>
     </form>
   );
 }
@@ -29,7 +29,7 @@ export function openHelp(several) {
     dialog.addEventListener("click", (event) => {
       if (event.target === dialog) dialog.close();
     });
-    render(<Help several={several} close={() => dialog.close()} />, dialog);
+    update(dialog, <Help several={several} close={() => dialog.close()} />);
   }
   if (!dialog.open) dialog.showModal();
 }

@@ -89,7 +89,7 @@ class Page {
   show(number, state, { scroll = false } = {}) {
     for (const article of this.articles) article.hidden = Number(article.dataset.trace) !== number;
     for (const link of document.querySelectorAll("#traces a[data-trace]")) {
-      if (Number(link.dataset.trace) === number) link.setAttribute("aria-current", "page");
+      if (Number(link.dataset.trace) === number) current(link);
       else link.removeAttribute("aria-current");
     }
     this.view = this.#view(number);
@@ -117,6 +117,14 @@ class Page {
   help() {
     openHelp(this.articles.length > 1);
   }
+}
+
+// Marks the trace that is shown in the list, and brings it into view there without moving the page.
+function current(link) {
+  link.setAttribute("aria-current", "page");
+  const list = document.querySelector("#traces > ul");
+  const [box, frame] = [link.getBoundingClientRect(), list.getBoundingClientRect()];
+  if (box.top < frame.top || box.bottom > frame.bottom) list.scrollTop += box.top - frame.top - frame.height / 2;
 }
 
 new Page();

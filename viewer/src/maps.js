@@ -13,10 +13,19 @@ export class Maps {
       const misread = new Set((element.dataset.misread ?? "").split(" ").map(Number));
       this.cells.push({ element, name: `${pool}/${page}`, misread, shown: null });
     }
+    this.#wrap();
     section.addEventListener("click", (event) => {
       const cell = event.target.closest("g.cell[data-page]");
       if (cell) pick(`${cell.dataset.pool}/${cell.dataset.page}`);
     });
+  }
+
+  // On a narrow screen the cells of a pool stand in more rows than they were drawn in.
+  #wrap() {
+    const watch = new ResizeObserver((entries) => {
+      for (const { target } of entries) wrap(target.querySelector("svg"), target.getBoundingClientRect().right);
+    });
+    for (const figure of this.section.querySelectorAll(".pool")) watch.observe(figure);
   }
 
   // Touches the cells that differ from what is shown, and no others.
@@ -30,6 +39,11 @@ export class Maps {
     }
     const words = state ? `, after step ${state}` : ", at the start";
     for (const place of this.when ?? []) place.textContent = words;
+  }
+
+  // Pages that an implementation has otherwise than the model.
+  differ(names) {
+    for (const cell of this.cells) cell.element.classList.toggle("unlike", names.has(cell.name));
   }
 
   pick(name) {
@@ -49,4 +63,24 @@ function paint(cell, now, look) {
   element.replaceChildren(title, ...copy.childNodes, ...(cross ? [cross] : []));
   element.setAttribute("class", look.getAttribute("class"));
   element.setAttribute("aria-label", now.words);
+}
+
+function wrap(svg, right) {
+  const cells = [...svg.querySelectorAll("g.cell")];
+  const places = (svg.places ??= cells.map((cell) => cell.getAttribute("transform").match(/[\d.]+/g).map(Number)));
+  const size = (svg.size ??= svg.getAttribute("viewBox").split(" ").slice(2).map(Number));
+  const [left, top] = places[0];
+  const across = places.findIndex(([x], index) => index > 0 && x === left);
+  const columns = across < 0 ? cells.length : across;
+  const [wide, high] = [size[0] / columns, size[1] / Math.ceil(cells.length / columns)];
+  const now = Math.min(columns, Math.max(1, Math.floor((right - svg.getBoundingClientRect().left) / wide)));
+  if (svg.columns === now) return;
+  svg.columns = now;
+  cells.forEach((cell, index) => {
+    cell.setAttribute("transform", `translate(${left + (index % now) * wide},${top + Math.floor(index / now) * high})`);
+  });
+  const [w, h] = [now * wide, Math.ceil(cells.length / now) * high];
+  svg.setAttribute("viewBox", `0 0 ${w} ${h}`);
+  svg.setAttribute("width", w);
+  svg.setAttribute("height", h);
 }

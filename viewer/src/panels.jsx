@@ -1,7 +1,7 @@
 // What is said of the state at the cursor: the step, what it changed, what is on its way, the page that was asked for.
 
-import { Component, Fragment, h } from "preact";
 import { history } from "./history.js";
+import { Fragment, h } from "./render.js";
 
 export function Live({ view }) {
   return (
@@ -16,7 +16,7 @@ export function Live({ view }) {
 }
 
 function StepLink({ view, step, children }) {
-  return <a href={`#t${view.number}.s${step}`} data-step={step}>{children ?? `step ${step}`}</a>;
+  return <a href={`#t${view.number}.s${step}`} data-step={step}>{children.length ? children : `step ${step}`}</a>;
 }
 
 function Moment({ view }) {
@@ -81,7 +81,7 @@ function Values({ view }) {
     <section class="values">
       <h2>
         {full ? "All variables" : "What it changed"}
-        <button type="button" class="full-toggle" aria-pressed={String(full)} onClick={() => view.toggleFull()}
+        <button type="button" class="full-toggle" aria-pressed={String(full)} onclick={() => view.toggleFull()}
           title="changes only, or every variable (d)">
           {full ? "changes only" : `${unchanged} unchanged`}
         </button>
@@ -102,7 +102,7 @@ function Changes({ view }) {
 }
 
 function Everything({ view, changed }) {
-  const groups = [...view.groups].map(([name, paths]) => <Group key={name} view={view} name={name} paths={paths} changed={changed} />);
+  const groups = [...view.groups].map(([name, paths]) => <Group view={view} name={name} paths={paths} changed={changed} />);
   return <div class="groups">{groups}</div>;
 }
 
@@ -111,11 +111,11 @@ function Group({ view, name, paths, changed }) {
   const count = paths.filter((path) => path in changed).length;
   return (
     <div class={count ? "group changed" : "group"}>
-      <h3><button type="button" aria-expanded={String(open)} onClick={() => view.toggleGroup(name)}>
+      <h3><button type="button" aria-expanded={String(open)} onclick={() => view.toggleGroup(name)}>
         {name} <span>{count ? `${count} changed, ` : ""}{paths.length - count} unchanged</span>
       </button></h3>
       <dl class="state" hidden={!open}>
-        {paths.map((path) => <Variable key={path} view={view} path={path} changed={path in changed} />)}
+        {paths.map((path) => <Variable view={view} path={path} changed={path in changed} />)}
       </dl>
     </div>
   );
@@ -154,7 +154,7 @@ function PageHistory({ view }) {
   return (
     <section class="history">
       <h2><label>History of page{" "}
-        <select class="pick" onChange={(event) => view.pick(event.currentTarget.value || null)}>
+        <select class="pick" onchange={(event) => view.pick(event.currentTarget.value || null)}>
           <option value="" selected={picked === null}>choose</option>
           {pools.map(([pool, names]) => <optgroup label={pool}>
             {names.map((name) => <option value={name} selected={name === picked}>{name}</option>)}
@@ -182,25 +182,15 @@ function Source({ view }) {
   return (
     <section class="source">
       <h2>As it is written <span class="place">{step.loc}</span></h2>
-      {written ? <Copy key={step.action} of={written} /> : null}
+      {written ? <div class="excerpt">{copied(written)}</div> : null}
     </section>
   );
 }
 
-// A copy of a part of the page.
-class Copy extends Component {
-  shouldComponentUpdate() {
-    return false;
-  }
-
-  componentDidMount() {
-    const copy = this.props.of.cloneNode(true);
-    const text = copy.querySelector("pre");
-    text?.setAttribute("aria-label", `${text.getAttribute("aria-label")}, at the cursor`);
-    this.place.replaceChildren(...copy.childNodes);
-  }
-
-  render() {
-    return <div class="excerpt" ref={(place) => (this.place = place)}></div>;
-  }
+// A copy of a part of the page, which is told apart by its label.
+function copied(part) {
+  const copy = part.cloneNode(true);
+  const text = copy.querySelector("pre");
+  text?.setAttribute("aria-label", `${text.getAttribute("aria-label")}, at the cursor`);
+  return [...copy.childNodes];
 }

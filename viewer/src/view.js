@@ -1,12 +1,12 @@
 // One trace on the page: a cursor, and everything that follows it.
 
-import { h, render } from "preact";
 import { Beside } from "./beside.js";
 import { Diagram } from "./diagram.js";
 import { matcher } from "./filter.js";
 import { localRuns, visible } from "./folding.js";
 import { Maps } from "./maps.js";
 import { Live } from "./panels.jsx";
+import { update } from "./render.js";
 import { highlight, nextHit, search } from "./search.js";
 import { Table } from "./table.js";
 import { at, Trace } from "./trace.js";
@@ -46,6 +46,7 @@ export class View {
     this.live = part(".live");
     this.bar = part(".bar");
     this.top = part(".top");
+    this.row = part(".cursor-row");
     this.words = part(".cursor-words");
     this.note = part(".where .note");
     this.searchBox = part("input.search");
@@ -77,8 +78,8 @@ export class View {
       this.arrange();
     });
     this.article.addEventListener("click", (event) => this.#follow(event));
-    this.live.addEventListener("pointerover", (event) => this.#hover(event, true));
-    this.live.addEventListener("pointerout", (event) => this.#hover(event, false));
+    this.article.addEventListener("pointerover", (event) => this.#hover(event, true));
+    this.article.addEventListener("pointerout", (event) => this.#hover(event, false));
   }
 
   // A link to a step moves the cursor and leaves the reader where they are.
@@ -116,7 +117,7 @@ export class View {
     this.diagram.go(this.state);
     this.maps.go(this.state);
     this.table.go(this.state);
-    this.beside.go(this.state, at);
+    this.maps.differ(this.beside.go(this.state, at));
     this.#say();
     this.renderLive();
     if (scroll) this.scroll();
@@ -145,7 +146,7 @@ export class View {
   }
 
   renderLive() {
-    render(h(Live, { view: this }), this.live);
+    update(this.live, Live({ view: this }));
     if (this.searchBox.value) this.#highlight();
   }
 
@@ -257,8 +258,8 @@ export class View {
 
   // How much of the window the panels that stay take away.
   #stuck() {
-    const { position } = getComputedStyle(this.top);
-    return position === "sticky" ? this.top.offsetHeight : this.bar.offsetHeight;
+    const stuck = [this.top, this.row].find((part) => getComputedStyle(part).position === "sticky");
+    return stuck?.offsetHeight ?? 0;
   }
 
   #measure() {
@@ -268,6 +269,7 @@ export class View {
   scroll() {
     const row = this.diagram.place(this.state) ?? this.table.current;
     if (!row) return;
+    this.diagram.sideways(row);
     const box = row.getBoundingClientRect();
     const top = this.#stuck() + 8;
     const bottom = innerHeight - 16;
