@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from kvproto.ir.nodes import System
     from kvproto.lang.bind import Chosen
     from kvproto.lang.load import Target
-    from kvproto.testing import Tested
+    from kvproto.testing import Kept, Tested
+    from kvproto.whatif.again import Again
 
 TRACES = "kvproto_trace"
 """Name under which a test tells the file of its trace; it goes into JUnit files, too."""
@@ -40,19 +42,32 @@ def pytest_pycollect_makeitem(obj: Any) -> None:
     """Every function that tests properties gets the verdict before it runs, whether it names the fixture or not."""
     if _tested(obj) is not None:
         pytest.mark.usefixtures("kvproto_finding")(obj)
+    if _kept(obj) is not None:
+        pytest.mark.usefixtures("kvproto_again")(obj)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """An item for every property."""
-    tested = _tested(metafunc.function)
+    tested, kept = _tested(metafunc.function), _kept(metafunc.function)
     if tested is not None:
         metafunc.parametrize(ARGUMENT, _names(tested))
+    if kept is not None:
+        files = sorted(metafunc.config.rootpath.glob(kept.pattern))
+        if not files:
+            raise pytest.UsageError(f"no trace fits {kept.pattern!r} in {metafunc.config.rootpath}")
+        metafunc.parametrize("kvproto_file", files, ids=[file.name.removesuffix(".trace.json") for file in files])
 
 
 def _tested(function: Any) -> Tested | None:
     """What a function tests, if it does; nothing of kvproto is loaded to find out."""
     module = sys.modules.get("kvproto.testing")
     return getattr(function, module.MARK, None) if module is not None else None
+
+
+def _kept(function: Any) -> Kept | None:
+    """Which traces a function takes again, if it does."""
+    module = sys.modules.get("kvproto.testing")
+    return getattr(function, module.KEPT, None) if module is not None else None
 
 
 def _names(tested: Tested) -> list[str]:
@@ -102,8 +117,6 @@ class _Searches:
         return self.done[key]
 
     def _search(self, tested: Tested, names: tuple[str, ...]) -> tuple[Result, dict[str, str]]:
-        from pathlib import Path
-
         from kvproto.cli.check import TRACES as USUAL
         from kvproto.cli.traces import TraceFolder, variant
         from kvproto.engine.outcome import Options
@@ -155,12 +168,38 @@ def kvproto_finding(request: pytest.FixtureRequest, kvproto_property: str, recor
     return finding
 
 
+@pytest.fixture
+def kvproto_file() -> Path:
+    """The trace file of this test."""
+    raise pytest.UsageError("this fixture is for functions decorated with @kvproto.trace_test(...)")
+
+
+@pytest.fixture
+def kvproto_again(request: pytest.FixtureRequest, kvproto_file: Path) -> Again:
+    """What has become of the trace.  Errors where the model has nothing of the kind any more."""
+    from kvproto.lang.load import find
+    from kvproto.trace import codec
+    from kvproto.whatif.again import again
+
+    kept = _kept(request.function)
+    assert kept is not None
+    trace = codec.read(str(kvproto_file))
+    found = again(trace, find(kept.target or trace.model))
+    if found.end == "gone":
+        pytest.fail(f"{kvproto_file.name} cannot be taken again: {found.reason}", pytrace=False)
+    return found
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
     """A violated property fails before the body of its test runs."""
     finding: Any = pyfuncitem.funcargs.get("kvproto_finding")
     if finding is not None and finding.verdict == "violated":
         _fail(pyfuncitem, finding)
+    taken: Any = pyfuncitem.funcargs.get("kvproto_again")
+    kept = _kept(pyfuncitem.function)
+    if taken is not None and kept is not None and taken.end != kept.still:
+        pytest.fail(_other_end(taken, kept.still), pytrace=False)
     return (yield)
 
 
@@ -174,6 +213,21 @@ def _fail(item: pytest.Function, finding: Finding) -> None:
         lines += [f"  {number}. {text}" for number, text in enumerate(codec.read(str(file)).why, 1)]
         lines += [f"  kvproto show {file}"]
     pytest.fail("\n".join(lines), pytrace=False)
+
+
+ENDS = {
+    "violated": "they break {claim}, in {step} steps",
+    "refused": "step {step} of them cannot happen: {reason}",
+    "holds": "they all happen, and {claim} holds",
+}
+
+
+def _other_end(taken: Again, still: str) -> str:
+    """What has become of a trace that was to end otherwise."""
+    trace = taken.trace
+    words = {end: text.format(claim=trace.property, step=taken.step, reason=taken.reason) for end, text in ENDS.items()}
+    wanted = {"violated": f"that they still break {trace.property}", "refused": "that one of them is refused"}
+    return f"the steps were kept to see {wanted.get(still, f'that {trace.property} holds')}; now {words[taken.end]}"
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

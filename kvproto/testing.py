@@ -1,17 +1,18 @@
-"""Properties of a model as tests: `@kvproto.property_test("sglang@0.5.23", scope="small")`.
+"""Properties of a model, and traces that were kept, as tests: `@kvproto.property_test("sglang@0.5.23", scope="small")`.
 
-The decorator marks a function; the pytest plugin makes a test of it for every property.  Nothing heavy is imported.
+The decorators mark functions; the pytest plugin makes tests of them.  Nothing heavy is imported here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 MARK = "__kvproto_tested__"
+KEPT = "__kvproto_kept__"
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,34 @@ def property_test(
     def mark(fn: F) -> F:
         found = None if isinstance(model, str) else model
         setattr(fn, MARK, Tested(target, found, preset, scope, dict(sets), tuple(properties)))
+        return fn
+
+    return mark
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a test function takes again: traces that fit `pattern`, on the model of `target` or its own one."""
+
+    pattern: str
+    target: str | None
+    still: str
+
+
+def trace_test(
+    pattern: str, *, model: str | None = None, still: Literal["violated", "refused", "holds"] = "violated"
+) -> Callable[[F], F]:
+    """Make a test of every trace file that fits `pattern` (a path with `*`, from the root of the test session).
+
+    The steps are taken again by name on the model as it is now: the shipped one that the trace names, or the target
+    `model`.  They must end as `still` says: "violated", a known bug is still there; "refused", the fix that the target
+    is still stops them; "holds", they happen and do no harm.
+    """
+    if still not in ("violated", "refused", "holds"):
+        raise TypeError(f'still is "violated", "refused" or "holds", not {still!r}')
+
+    def mark(fn: F) -> F:
+        setattr(fn, KEPT, Kept(pattern, model, still))
         return fn
 
     return mark
