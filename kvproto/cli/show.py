@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import click
 
@@ -15,7 +15,7 @@ from kvproto.report.build import report as report_of
 from kvproto.report.report import Report
 from kvproto.trace import codec
 from kvproto.trace.trace import Trace
-from kvproto.view.choice import Choice
+from kvproto.view.choice import Choice, Part
 from kvproto.view.detail import render_step
 from kvproto.view.lanes import NARROWEST
 from kvproto.view.terminal import render_report
@@ -46,8 +46,9 @@ def show(
     loaded = codec.read(trace)
     closer = step is not None or tui
     report = report_of(loaded, file=trace, verbs=understanding(loaded), sources=closer)
-    choice = Choice(lanes, requests, pages, guilty=guilty)
-    _check(report, step, choice)
+    asked = (("lane", lanes), ("request", requests), ("page", pages))
+    _check(report, step, dict(asked))
+    choice = Choice(tuple(Part(key, values) for key, values in asked if values), guilty=guilty)
     if tui:
         _only_tui(step is not None or everything or width is not None)
         _run_tui(report, choice)
@@ -81,16 +82,15 @@ def _apart(one: str, others: str) -> KvError:
     )
 
 
-def _check(report: Report, step: int | None, choice: Choice) -> None:
+def _check(report: Report, step: int | None, asked: Mapping[str, tuple[str, ...]]) -> None:
     """Refuse what the trace does not have: an empty picture would be taken for an answer."""
     end = len(report.rows)
     if step is not None and step > end:
         raise click.BadParameter(f"the trace has {end} steps; --step takes 0 (the start) to {end}")
     labels = [page for pool in report.pools for page in pool.pages]
     full = [f"{pool.name}/{page}" for pool in report.pools for page in pool.pages]
-    _known("--lane", choice.lanes, report.lanes)
-    _known("--request", choice.requests, report.requests)
-    _known("--page", choice.pages, [*full, *labels])
+    for key, known in (("lane", report.lanes), ("request", report.requests), ("page", [*full, *labels])):
+        _known(f"--{key}", asked[key], known)
 
 
 def _known(option: str, wanted: Iterable[str], known: Iterable[str]) -> None:

@@ -38,7 +38,7 @@ Lanes, VerticalScroll { scrollbar-size-vertical: 1; }
 #line { display: none; height: 1; border: none; padding: 0; }
 #line.open { display: block; }
 .wide #main { layout: horizontal; }
-.wide #lanes { width: 3fr; min-width: 76; }
+.wide #lanes { width: 3fr; min-width: 80; }
 .wide #side { width: 2fr; height: 100%; border-left: solid gray; padding-left: 1; }
 .wide #pages { max-height: 30%; border-top: none; }
 .wide #why { display: block; height: auto; max-height: 40%; border-top: solid gray; }
@@ -222,10 +222,7 @@ class TraceApp(App[None]):
         """Open the line for a search or a filter."""
         line = self.query_one(Line)
         self._asking = what
-        choice = self.session.choice
-        keyed = [("lane", choice.lanes), ("request", choice.requests), ("page", choice.pages)]
-        words = [*(f"{key}={value}" for key, values in keyed for value in values), *choice.words]
-        line.value = self.session.word if what == "search" else " ".join(words)
+        line.value = self.session.word if what == "search" else self.session.choice.words()
         line.placeholder = "search: any word" if what == "search" else "filter: lane=decode page=3 request=A commit"
         line.select_all()
         line.add_class("open")

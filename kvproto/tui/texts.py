@@ -13,7 +13,7 @@ from kvproto.trace.printable import printable
 from kvproto.tui import style
 from kvproto.tui.session import PANELS, Session
 from kvproto.view.bands import LEGEND as BANDS
-from kvproto.view.detail import change_lines, cited, message_lines, read_lines, source_lines, values
+from kvproto.view.detail import change_lines, cited, message_lines, read_lines, source_lines, under_way_lines, values
 from kvproto.view.lanes import HINT, MAIL
 from kvproto.view.pagemap import LEGEND as PAGES
 from kvproto.view.pagemap import WRONG, page_text
@@ -136,6 +136,7 @@ def step(session: Session) -> Iterator[Content]:
         f"  and {len(report.states[number]) - len(report.trace.steps[number - 1].delta)} variables as before (d)"
     )
     yield from _section("messages", message_lines(report, number))
+    yield from _section("under way", under_way_lines(report, number))
     yield from _section("went by", read_lines(report, number))
 
 

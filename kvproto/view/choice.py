@@ -5,6 +5,7 @@ The words of the filter are those of the page: `lane=decode page=3 request=A com
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,35 +16,54 @@ from kvproto.trace.printable import printable
 MANY = 60
 """Traces of more steps are folded: runs of local steps become one line."""
 
+_PART = re.compile(r'(?:(lane|page|request)=|(?=\S))(?:"([^"]*)"?|(\S*))', re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One condition of a filter: `key` is `lane`, `request`, `page` or "" for words; one of the values must fit."""
+
+    key: str
+    values: tuple[str, ...]
+
+    def fits(self, row: Row) -> bool:
+        """Whether the step is one of those that are asked for; capitals do not count."""
+        wanted = {value.lower() for value in self.values}
+        if self.key == "":
+            return any(value in _text(row) for value in wanted)
+        return not wanted.isdisjoint(name.lower() for name in _named(row, self.key))
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A filter: a step is shown if it fits one of the values of each key that has any, and all the words.
+    """A filter: a step is shown if it fits all the parts, and is in the slice where only that is wanted.
 
     A page is given as `decode/3`, or as `3` for the page of that label in every pool.
     """
 
-    lanes: tuple[str, ...] = ()
-    requests: tuple[str, ...] = ()
-    pages: tuple[str, ...] = ()
-    words: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
     guilty: bool = False
     folded: bool = False
 
     @property
     def filters(self) -> bool:
         """Whether it leaves steps out on purpose."""
-        return bool(self.lanes or self.requests or self.pages or self.words or self.guilty)
+        return bool(self.parts or self.guilty)
 
     def fits(self, row: Row) -> bool:
         """Whether the step is one of those that are asked for."""
-        return (
-            (not self.lanes or row.lane in self.lanes)
-            and (not self.requests or not set(self.requests).isdisjoint(row.requests))
-            and (not self.pages or any(names & set(self.pages) for names in _names(row)))
-            and all(word.lower() in text for text in [_text(row)] for word in self.words)
-            and (row.guilty or not self.guilty)
-        )
+        return all(part.fits(row) for part in self.parts) and (row.guilty or not self.guilty)
+
+    def shows(self, pool: str, page: str) -> bool:
+        """Whether a page is one of those that are asked for, or none is."""
+        names = {page.lower(), f"{pool}/{page}".lower()}
+        return all(names & {value.lower() for value in part.values} for part in self.parts if part.key == "page")
+
+    def words(self) -> str:
+        """The filter as a line that `parse` understands, where it came from one."""
+        heads = [(f"{part.key}=" if part.key else "", value) for part in self.parts for value in part.values]
+        texts = [f'{head}"{value}"' if " " in value else f"{head}{value}" for head, value in heads]
+        return " ".join(texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +75,15 @@ class Gap:
 
 
 def parse(text: str) -> Choice:
-    """The choice that a line of the filter language stands for; an unknown key is a word like any other."""
-    found: dict[str, list[str]] = {"lane": [], "request": [], "page": []}
-    words: list[str] = []
-    for word in text.split():
-        key, equals, value = word.partition("=")
-        if equals and value and key in found:
-            found[key].append(value)
-        else:
-            words.append(word)
-    return Choice(tuple(found["lane"]), tuple(found["request"]), tuple(found["page"]), tuple(words))
+    """The choice that a line of the filter language stands for; every part of it must fit.
+
+    An unknown key is a word like any other; what has blanks stands between quotes.
+
+    >>> [(part.key, *part.values) for part in parse('lane=decode "is read" page="a b"').parts]
+    [('lane', 'decode'), ('', 'is read'), ('page', 'a b')]
+    """
+    found = [(match[1] or "", match[2] if match[2] is not None else match[3]) for match in _PART.finditer(text)]
+    return Choice(tuple(Part(key.lower(), (value,)) for key, value in found if value))
 
 
 def matches(row: Row, word: str) -> bool:
@@ -121,13 +140,18 @@ def _runs(report: Report) -> Iterator[list[int]]:
         yield run
 
 
-def _names(row: Row) -> Iterator[set[str]]:
-    for page in row.pages:
-        yield {page.label, f"{page.pool}/{page.label}"}
+def _named(row: Row, key: str) -> Iterator[str]:
+    """What a step has under a key of the filter."""
+    if key == "lane":
+        yield row.lane
+    elif key == "request":
+        yield from row.requests
+    for page in row.pages if key == "page" else ():
+        yield from (page.label, f"{page.pool}/{page.label}")
 
 
 def _text(row: Row) -> str:
     """All that can be read of a step, in small letters."""
-    changes = (f"{change.path} {change.old} {change.new}" for change in row.changes)
+    changes = (f"{change.path}\n{change.old} -> {change.new}" for change in row.changes)
     notes = (note.text for note in row.notes)
     return "\n".join([row.lane, row.full, row.call, row.text, row.loc, *changes, *notes]).lower()

@@ -26,6 +26,7 @@ def render_step(report: Report, number: int, *, width: int = 80) -> str:
         sections["What it changed"] = list(change_lines(report, number))
         sections["What it went by"] = list(read_lines(report, number))
         sections["Messages"] = list(message_lines(report, number))
+    sections["Under way after it" if number else "Under way"] = list(under_way_lines(report, number))
     if report.pools:
         sections["Pages: owner<last writer"] = render_page_map(report, after=number, width=width).splitlines()
     sections["State after it (* changed by it)" if number else "State"] = list(state_lines(report, number))
@@ -101,6 +102,20 @@ def message_lines(report: Report, number: int) -> Iterator[str]:
             yield f"sent {text}, which nobody has taken by the end   ({path})"
         elif message.sent == number:
             yield f"sent {text} to {printable(message.taker)}, taken at step {message.taken}   ({path})"
+
+
+def under_way_lines(report: Report, number: int) -> Iterator[str]:
+    """Messages that nobody has taken after a step, and writes that have not landed."""
+    for message in report.messages:
+        if message.sent <= number and (message.taken is None or message.taken > number):
+            yield f"{printable(message.text)} from {printable(message.sender)}, since step {message.sent}"
+    for flight in report.flights:
+        if flight.posted <= number and (flight.ended is None or flight.ended > number):
+            target = (
+                f" to {printable(flight.target.pool)} page {printable(flight.target.label)}" if flight.target else ""
+            )
+            since = f"posted at step {flight.posted}" if flight.posted else "from the start"
+            yield f"a write of {printable(flight.request)}{target}, {since}"
 
 
 def state_lines(report: Report, number: int) -> Iterator[str]:

@@ -107,12 +107,18 @@ class _Picture:
     def _columns(self) -> list[int]:
         """Width of each lane; empty if there are so many that all share one column."""
         room = self.width - self.digits - 2 - (self.bands.width + 2 if self.bands.width else 0)
-        acts: dict[str, int] = {}
+        acts: dict[str, set[str]] = {}
         for row in self.report.rows:
-            acts[row.lane] = max(acts.get(row.lane, 0), cells(printable(row.call)))
-        wanted = [max(cells(printable(lane)), acts.get(lane, 0)) + 2 for lane in self.lanes]
+            acts.setdefault(row.lane, set()).add(printable(row.call))
+        calls = [acts.get(lane, set()) for lane in self.lanes]
+        names = [cells(printable(lane)) for lane in self.lanes]
+        wanted = [max([name, *map(cells, some)]) + 2 for name, some in zip(names, calls, strict=True)]
+        whole = [max([name, *map(_longest, some)]) + 2 for name, some in zip(names, calls, strict=True)]
         while sum(wanted) > room and max(wanted) > _LANE:
-            wanted[wanted.index(max(wanted))] -= 1
+            # Words are broken only where nothing else helps.
+            loose = [size if size > least else 0 for size, least in zip(wanted, whole, strict=True)]
+            widest = max(loose) or max(wanted)
+            wanted[loose.index(widest) if any(loose) else wanted.index(widest)] -= 1
         return self._for_arrows(wanted, room) if sum(wanted) <= room else []
 
     def _for_arrows(self, wanted: list[int], room: int) -> list[int]:
@@ -277,6 +283,13 @@ class _Picture:
         text = printable(text) + (" ^" if at is not None else "")
         indent = max(self.left + (at or 0) + 1 - cells(text), self.digits + 2)
         return " " * indent + cut(text, self.width - indent)
+
+
+def _longest(call: str) -> int:
+    """The cells of the longest piece of a call that `wrap_call` does not break unless it must."""
+    name, bracket, args = call.partition("(")
+    pieces = [*name.replace("_", "_ ").split(" "), *(f" {piece}" for piece in f"{bracket}{args}".split(" "))]
+    return max(map(cells, pieces))
 
 
 def wrap_call(text: str, size: int) -> list[str]:

@@ -61,14 +61,10 @@ def render_page_changes(report: Report, *, width: int = 80, choice: Choice | Non
     shown = {part for part in plan(report, choice) if isinstance(part, int)}
     rows: list[str] = []
     for pool in report.pools:
-        pages = [page for page in pool.pages if _chosen(pool, page, choice)]
+        pages = [page for page in pool.pages if choice.shows(pool.name, page)]
         changed = [(str(number), call, line) for number, call, line in _changes(report, pool, pages, shown)]
         rows += _table(pool, pages, changed, width)
     return _text(report, rows, width)
-
-
-def _chosen(pool: Pool, page: str, choice: Choice) -> bool:
-    return not choice.pages or bool({page, f"{pool.name}/{page}"} & set(choice.pages))
 
 
 def _row(pool: Pool, pages: Sequence[str], state: int) -> list[str]:

@@ -73,7 +73,8 @@ def sentence(moment: Moment) -> str:
     which = f" ({moment.number} of {moment.targets})" if moment.targets > 1 else ""
     return (
         f"{printable(moment.target)}{which}  {now.states:,} states  frontier {now.frontier:,}  depth {now.level}  "
-        f"{_rate(moment)}  {memory(now.memory)}  {len(detail.violated)} of {detail.properties} violated"
+        f"{_rate(moment) if now.frontier else 'all states are found'}  {memory(now.memory)}  "
+        f"{len(detail.violated)} of {detail.properties} violated"
     )
 
 

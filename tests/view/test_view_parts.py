@@ -16,7 +16,7 @@ from kvproto.report.report import Message
 from kvproto.trace.analysis import Analysis, Dot, NoReturn
 from kvproto.trace.printable import cells, printable, shown
 from kvproto.trace.trace import Step, Trace, Vocabulary
-from kvproto.view.choice import Choice, Gap, plan
+from kvproto.view.choice import Choice, Gap, Part, parse, plan
 from kvproto.view.detail import render_step
 from kvproto.view.lanes import lane_lines, render_lanes, wrap_call
 from kvproto.view.pagemap import page_text, render_page_changes
@@ -126,14 +126,14 @@ def test_a_gap_of_one_step_is_no_gap() -> None:
 
 def test_a_band_goes_on_through_a_gap() -> None:
     trace = stored("late_write")
-    lines = lane_lines(report(trace), choice=Choice(lanes=("router",)))
+    lines = lane_lines(report(trace), choice=parse("lane=router"))
     gap = next(line.text for line in lines if line.kind == "gap" and "X" in line.text[40:])
 
     assert gap.lstrip().startswith("... steps ")
 
 
 def test_pages_of_a_filter_alone_are_shown() -> None:
-    text = render_page_changes(report(stored("incident")), choice=Choice(pages=("decode/1",)))
+    text = render_page_changes(report(stored("incident")), choice=parse("page=decode/1"))
     heads = [line.split() for line in text.splitlines() if re.search(r" page  ", line)]
 
     assert [["decode", "page", "1"]] == heads
@@ -143,7 +143,7 @@ def test_pages_of_a_filter_alone_are_shown() -> None:
 @relaxed
 def test_parts_fit(trace: Trace, width: int, guilty: bool, folded: bool) -> None:
     made = report(trace)
-    choice = Choice(lanes=made.lanes[:1], guilty=guilty, folded=folded)
+    choice = Choice((Part("lane", made.lanes[:1]),), guilty, folded)
     texts = [render_lanes(made, width=width, choice=choice)]
     texts += [render_step(made, number, width=width) for number in range(len(trace.steps) + 1)]
     for line in "".join(texts).splitlines():
@@ -155,7 +155,7 @@ def test_parts_fit(trace: Trace, width: int, guilty: bool, folded: bool) -> None
 @relaxed
 def test_a_plan_has_every_step_once(trace: Trace) -> None:
     made = report(trace)
-    for choice in (Choice(), Choice(folded=True), Choice(guilty=True), Choice(lanes=made.lanes[:1])):
+    for choice in (Choice(), Choice(folded=True), Choice(guilty=True), Choice((Part("lane", made.lanes[:1]),))):
         parts = plan(made, choice)
         steps = [n for p in parts for n in (range(p.first, p.last + 1) if isinstance(p, Gap) else [p])]
         assert list(range(1, len(trace.steps) + 1)) == steps
@@ -181,6 +181,15 @@ def test_messages_of_a_step() -> None:
     assert Message(1, 2, "sender", "taker", "box", "HELLO") in made.messages
     assert "sent HELLO to taker, taken at step 2   (box)" in render_step(made, 1)
     assert "took HELLO from sender, sent at step 1   (box)" in render_step(made, 2)
+
+
+def test_what_is_under_way_after_a_step() -> None:
+    made, late = report(SENT), report(stored("late_write"))
+
+    assert "Under way after it\n  BYE from taker, since step 3\n" in render_step(made, 4)
+    assert "Under way" not in render_step(made, 2)
+    assert "  a write of A to decode page 0, posted at step 5\n" in render_step(late, 7)
+    assert "a write of A to decode page 0" not in render_step(late, len(late.rows))
 
 
 def test_the_point_of_no_return_is_a_rule_between_steps() -> None:
