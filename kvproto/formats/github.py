@@ -80,7 +80,7 @@ def notices(results: Sequence[Judged]) -> list[str]:
 def _annotation(problem: Problem) -> str:
     judged, case = problem.where[0]
     word = "violated" if problem.violated else "inconclusive"
-    text = "\n".join([f"{problem.claim}: {word} in {', '.join(_where(problem))}", *case.why])
+    text = "\n".join([f"{problem.claim}: {word} in {', '.join(_where(problem))}", *case.why, *case.missing])
     # A file that is not in the repository has no line to show it on.
     place = {} if problem.loc is None else _place(problem.loc, judged.files.get(problem.loc.file))
     return command("error" if problem.violated else "warning", {**place, "title": f"{problem.name} {word}"}, text)
@@ -177,6 +177,9 @@ def _section(problem: Problem) -> Iterator[str]:
     yield "In " + ", ".join(map(code, _where(problem))) + ".\n"
     for number, sentence in enumerate(case.why, 1):
         yield f"{number}. {plain(sentence, LONGEST)}"
+    yield ""
+    for sentence in case.missing:
+        yield f"- {plain(sentence, LONGEST)}"
     yield ""
     if case.trace is not None:
         yield block(mermaid(report(case.trace)), "mermaid") + "\n"

@@ -14,6 +14,7 @@ from kvproto.diagnostics import CATALOGUE, Diagnostic, Loc
 from kvproto.engine.outcome import Finding, Result, Verdict
 from kvproto.ir.nodes import Assert, Claim, System
 from kvproto.ir.walk import statements
+from kvproto.report.whatif import told
 from kvproto.trace.printable import printable
 from kvproto.trace.trace import Trace
 from kvproto.view.verdicts import Row, doubt, overall
@@ -70,6 +71,11 @@ class Case:
     def head(self) -> str:
         """The first sentence of the explanation."""
         return self.why[0] if self.why else ""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What would have prevented the run, if somebody has looked for it."""
+        return () if self.trace is None else told(self.trace)
 
     @property
     def steps(self) -> str:

@@ -83,6 +83,7 @@ def _told(judged: Judged, case: Case) -> list[str]:
     if case.loc is not None:
         lines.append(f"at: {printable(judged.files.get(case.loc.file, case.loc.file))}:{case.loc.line}")
     lines += [f"{number}. {sentence}" for number, sentence in enumerate(case.why, 1)]
+    lines += case.missing
     if case.file is not None:
         lines.append(f"trace: {printable(case.file)}")
     if command := judged.again(case):

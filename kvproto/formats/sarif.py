@@ -17,6 +17,7 @@ from kvproto import __version__
 from kvproto.diagnostics import Loc
 from kvproto.explain import backward_slice
 from kvproto.formats.judged import Case, Judged, Refusal, cases, target_words
+from kvproto.report.whatif import guard_words
 from kvproto.trace.printable import printable, shown
 from kvproto.trace.trace import Step, Trace
 
@@ -160,7 +161,7 @@ def _message(judged: Judged, case: Case) -> str:
     where = target_words(judged)
     word = "violated" if case.verdict == "violated" else "not decided"
     after = f" after {case.steps}" if case.steps else ""
-    return " ".join([f"{where}: {case.claim}: {word}{after}.", *case.why])
+    return " ".join([f"{where}: {case.claim}: {word}{after}.", *case.why, *case.missing])
 
 
 def fingerprint(judged: Judged, case: Case) -> str:
@@ -190,9 +191,8 @@ def _missing_guard(judged: Judged, trace: Trace) -> Json:
     loc = _line(guard.loc) if guard else None
     if guard is None or loc is None:
         return {}
-    text = f"With {printable(guard.name)}={shown(guard.value)} the run breaks no claim: step {guard.step} would be "
-    text += f"{guard.effect}" + (f", {printable(guard.condition)}" if guard.condition else "") + "."
-    return {"relatedLocations": [{"id": 0, "physicalLocation": _physical(judged, loc), "message": {"text": text}}]}
+    words = {"text": guard_words(trace, guard)}
+    return {"relatedLocations": [{"id": 0, "physicalLocation": _physical(judged, loc), "message": words}]}
 
 
 def _line(text: str) -> Loc | None:

@@ -136,6 +136,52 @@ def test_the_command_to_search_again_has_the_settings(kv: Run) -> None:
         assert 1 == kv(*line.removeprefix("again: kvproto ").split()).code
 
 
+def test_the_guard_that_was_missing_is_told(kv: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is in every format, and the trace stays what it is without."""
+    target = "blocks.page_pool@reads-early"
+    kv("check", target, "--trace-dir", "plain")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    done = kv("check", target, "--trace-dir", "told", "--github", "--junit", "a.xml", "--sarif", "a.sarif")
+    words = "With writes_first on step 2, read(r=A), would have been refused"
+    (result,) = json.loads(Path("a.sarif").read_text(encoding="utf-8"))["runs"][0]["results"]
+    (related,) = result["relatedLocations"]
+    (failure,) = Tree.parse("a.xml").getroot().iter("failure")
+
+    assert words in done.err
+    assert words in Path("summary.md").read_text(encoding="utf-8")
+    assert words in str(failure.text)
+    assert words in result["message"]["text"] and related["message"]["text"].startswith(words)
+    assert "require(" in related["physicalLocation"]["region"]["snippet"]["text"]
+    (plain,), (told,) = (list((here / name).iterdir()) for name in ("plain", "told"))
+    assert plain.read_bytes() == told.read_bytes()
+
+
+def test_what_was_missing_is_looked_for_in_a_file_too(kv: Run, write: Write) -> None:
+    text = """
+class Par(Params):
+    careful: bool = flag(False, "looks before it jumps", kind="mitigation")
+
+
+cfg = Par()
+
+
+@action(m)
+def jump(s):
+    require(not cfg.careful)
+    s.n = 9
+
+
+@invariant("n stays small")
+def small(s):
+    return s.n < 5
+"""
+    write(text, params="Par")
+    done = kv("check", "model.py", "--github")
+
+    assert 1 == done.code
+    assert "With careful on step 1, jump(), would have been refused" in done.err
+
+
 WRONG = {
     "syntax": ("    s.n = ", "KV009"),
     "language": ("    s.n += undefined\n", "KV105"),
