@@ -26,6 +26,7 @@ from kvproto.engine.reduction import NO_PARTIAL_ORDER, NO_SYMMETRY
 from kvproto.engine.tiers import choose_tier
 from kvproto.ir.nodes import Action, Claim, System
 from kvproto.whatif.budget import Budget, NotKnownError, Purse
+from kvproto.whatif.escape import Escape
 from kvproto.whatif.watched import GONE, INSIDE, SPOILT, watched
 
 if TYPE_CHECKING:
@@ -56,10 +57,21 @@ class Futures:
         self.budget = budget or Budget()
         self.purse = Purse(self.budget)
         self.watched = watched(system, claim)
+        self.escape = Escape(system, claim)
         self.lowered = self.watched.lowered
 
     def of(self, state: State) -> Outlook:
         """What can still happen from a state that does not violate the claim.  Raises NotKnownError."""
+        try:
+            return self._explored(state)
+        except NotKnownError:
+            way = self.escape.way(state)
+            if way is None:
+                raise
+            return Outlook(True, False, len(way) + 1, way)
+
+    def _explored(self, state: State) -> Outlook:
+        """The same by looking at all that can follow."""
         options = Options(memory_limit=self.budget.memory)
         try:
             explorer = choose_tier(self.watched.folded, self.lowered, options, NO_SYMMETRY, NO_PARTIAL_ORDER).explorer
