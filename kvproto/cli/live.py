@@ -31,7 +31,7 @@ LINE_FROM_S, LINE_EVERY_S = 0.2, 0.2
 PICTURE_FROM_S, PICTURE_EVERY_S = 3.0, 0.5
 """Seconds of the whole check after which the picture takes the place of the line, and between two pictures."""
 
-SHARE = 0.005
+SHARE = 0.003
 """Of the processor time of the check, drawing takes so much; where it would take more, pictures come less often."""
 
 LOG_EVERY_S = 10.0

@@ -201,7 +201,7 @@ def test_drawing_takes_its_share_and_no_more(monkeypatch: pytest.MonkeyPatch) ->
         report(progress(float(second), second, asked))
     watch.end()
 
-    assert 7 <= len(asked) <= 8, "a second each, of 1,500 at half a percent"
+    assert 4 <= len(asked) <= 5, "a second each, of 1,500 at three in a thousand"
 
 
 def test_each_target_is_counted(capfd: pytest.CaptureFixture[str]) -> None:
