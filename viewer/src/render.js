@@ -1,16 +1,10 @@
-// Panels as functions from the state to elements, and an update that touches only what has changed: focus, scroll position and
-// selected text stay where they are.
+// Panels as functions from the state to what is to be seen, and an update that touches only what has changed: focus, scroll
+// position and selected text stay where they are.
 
-// What JSX becomes: an element, or what a function of its attributes gives.
+// What JSX becomes: a plan of an element, or what a function of its attributes gives.
 export function h(type, attributes, ...children) {
   if (typeof type === "function") return type({ ...attributes, children });
-  const element = document.createElement(type);
-  for (const [name, value] of Object.entries(attributes ?? {})) {
-    if (name.startsWith("on")) element[name] = value;
-    else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
-  }
-  element.append(...nodes(children));
-  return element;
+  return { type, attributes: attributes ?? {}, children: flat(children) };
 }
 
 export function Fragment({ children }) {
@@ -18,24 +12,21 @@ export function Fragment({ children }) {
 }
 
 // Children in a row; null and false stand for nothing.
-function nodes(children) {
+function flat(children) {
   return children.flat(Infinity).filter((child) => child !== null && child !== false && child !== "");
 }
 
-// Makes the inside of an element what `content` is.
+// Makes the inside of an element what `content` says.
 export function update(element, content) {
-  const wanted = element.cloneNode(false);
-  wanted.append(...nodes([content]));
-  adapt(element, wanted);
+  adapt(element, flat([content]));
 }
 
-function adapt(old, wanted) {
-  let place = old.firstChild;
-  for (const node of [...wanted.childNodes]) {
-    if (place?.nodeName === node.nodeName) {
-      become(place, node);
-      place = place.nextSibling;
-    } else old.insertBefore(node, place);
+// A child is a plan, a text, or a node of its own.
+function adapt(element, children) {
+  let place = element.firstChild;
+  for (const child of children) {
+    if (place && become(place, child)) place = place.nextSibling;
+    else element.insertBefore(made(child), place);
   }
   while (place) {
     const next = place.nextSibling;
@@ -44,17 +35,34 @@ function adapt(old, wanted) {
   }
 }
 
-const HANDLERS = ["onclick", "onchange"];
+function made(child) {
+  if (child instanceof Node) return child;
+  if (child.type === undefined) return document.createTextNode(child);
+  const element = document.createElement(child.type);
+  become(element, child);
+  return element;
+}
 
-function become(old, wanted) {
-  if (old.nodeType !== Node.ELEMENT_NODE) {
-    if (old.data !== wanted.data) old.data = wanted.data;
-    return;
+// Makes a node what the child says, if it is of its kind.
+function become(node, child) {
+  if (child instanceof Node) return node.isEqualNode(child);
+  if (child.type === undefined) {
+    if (node.nodeType !== Node.TEXT_NODE) return false;
+    if (node.data !== String(child)) node.data = child;
+    return true;
   }
-  for (const { name } of [...old.attributes]) if (!wanted.hasAttribute(name)) old.removeAttribute(name);
-  for (const { name, value } of wanted.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
-  for (const name of HANDLERS) if (old[name] !== wanted[name]) old[name] = wanted[name];
-  adapt(old, wanted);
-  // What the reader chose in a list is no attribute.
-  if (old.localName === "select") old.selectedIndex = wanted.selectedIndex;
+  if (node.localName !== child.type) return false;
+  const before = node.plan?.attributes ?? {};
+  node.plan = child;
+  for (const name of Object.keys(before)) if (!(name in child.attributes)) put(node, name, null);
+  for (const [name, value] of Object.entries(child.attributes)) if (before[name] !== value) put(node, name, value);
+  adapt(node, child.children);
+  return true;
+}
+
+function put(element, name, value) {
+  // What the reader chose in a list is a property and no attribute.
+  if (name.startsWith("on") || name === "selected") element[name] = value;
+  else if (value === null || value === false) element.removeAttribute(name);
+  else element.setAttribute(name, value === true ? "" : value);
 }
