@@ -93,18 +93,20 @@ def refusal(machine: Machine, action: Action, args: Args, state: State) -> Refus
     return None
 
 
-def conjunct(machine: Machine, refused: Refusal) -> tuple[Expr, bool]:
-    """The first part of the guard that had to be true (False: had to be false) and was not.
+def conjuncts(machine: Machine, refused: Refusal) -> list[tuple[Expr, bool]]:
+    """The guard, and parts of parts of it: the first ones that had to be true (False: had to be false) and were not.
 
-    Only what has to hold together is taken apart; what `all` says of each element stays one part.
+    The last one is the smallest.  Only what has to hold together is taken apart; what `all` says of each element stays
+    one part.
     """
     env, known = dict(refused.env), dict[str, Expr]()
 
     def value(part: Expr) -> bool:
         return bool(Run(machine, refused.state, dict(env)).value(part))
 
-    part, wanted = refused.guard, True
+    part, wanted, found = refused.guard, True, list[tuple[Expr, bool]]()
     while True:
+        found.append((part, wanted))
         match part:
             case Unary(op="not", arg=arg):
                 part, wanted = arg, not wanted
@@ -124,7 +126,7 @@ def conjunct(machine: Machine, refused: Refusal) -> tuple[Expr, bool]:
                 # `not cfg.check or equal`: the switch is settled, and what is left is meant.
                 part = open_[0]
             case _:
-                return part, wanted
+                return found
 
 
 Take = Callable[[Expr, dict[str, Value], bool], None]

@@ -88,9 +88,10 @@ def _in_scope(guard: Guard, analysis: Analysis, room: int) -> str:
 
 
 def _only_this_run(guard: Guard, analysis: Analysis) -> str:
-    """What a later release does against this run, if it is not what was named, and not enough."""
+    """What acts earlier in this run, if a later preset has it; it is not enough."""
     weaker = [g for g in analysis.guards if g.kind == "switch" and g.verdict == "violated" and g.release]
-    if guard.release or not weaker:
+    weaker = [g for g in weaker if g.since < guard.since]
+    if not weaker:
         return ""
     other = weaker[0]
     return (

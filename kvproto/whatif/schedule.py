@@ -50,8 +50,9 @@ class Course:
             # Only the end of the schedule is judged, so other actions do not matter.
             names = {name for name, _ in calls}
             kept = tuple(action for action in system.actions if action.name in names)
-            system = replace(system, actions=kept, claims=(named,), fairness=())
-        self.system = run_passes(system)
+            system = run_passes(replace(system, actions=kept, claims=(named,), fairness=()))
+        # Folding pays off if there are few actions, each of them taken often.
+        self.system = system
         self.claim: Claim = self.system.claim(claim)
         self.calls = calls
         self.loop = loop

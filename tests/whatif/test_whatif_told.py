@@ -76,7 +76,9 @@ def test_what_is_known_of_the_scope() -> None:
 
     assert told(holds).endswith(" In this scope the claim holds then.")
     assert told(holds, other).endswith(" In this scope the claim holds then, and as well with other instead.")
-    assert told(holds, weak).endswith("weak on (2.0) stops this run too, but not another one of 7 steps.")
+    assert told(holds, weak) == told(holds)
+    early = replace(weak, since=1)
+    assert told(holds, early).endswith("weak on (2.0) stops this run too, but not another one of 7 steps.")
     assert told(weak).endswith("But another run, of 7 steps, breaks the claim all the same.")
     preset = replace(holds, name="3.0", kind="preset")
     assert told(weak, preset).endswith("all the same; with the measures of 3.0 it holds in this scope.")
