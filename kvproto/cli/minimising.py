@@ -51,7 +51,9 @@ def minimised(row: Row, searched: Searched, folder: Path) -> tuple[Row, list[str
 
 def _write(result: Result, finding: Finding, smaller: Minimised, variant: str, folder: Path) -> None:
     trace = trace_of(smaller.world.system, result, finding, smaller.world.found)
-    trace = replace(trace, shortest=smaller.least or trace.shortest, analysis=Analysis(minimised=smaller.words()))
+    trace = replace(
+        trace, shortest=smaller.order == "runs" or trace.shortest, analysis=Analysis(minimised=smaller.words())
+    )
     codec.write(trace, folder, variant=variant)
 
 

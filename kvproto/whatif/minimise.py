@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Literal
 
 from kvproto.engine.evaluate import Args
 from kvproto.engine.outcome import Counterexample
@@ -32,6 +33,9 @@ MINIMISING = Budget(states=300_000, memory=2 << 30)
 """What each of the searches may cost; without a limit of time, so that the result is the same everywhere."""
 
 
+Order = Literal["runs", "orders", ""]
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class SortKey:
     """What makes one run smaller than another, most important first."""
@@ -46,8 +50,9 @@ class SortKey:
 class Minimised:
     """The smaller run in its world, and what is smaller about it.
 
-    `least` says that no shortest run in this world has a smaller key; `shortest` that no run has fewer steps.
-    `undecided` are worlds that were too large to search, with the reason.
+    `order` says among which runs no other changes machine less often: all shortest runs of this world ("runs"), the
+    orders of these very steps ("orders"), or the few that were tried ("").  `undecided` are worlds that were too large
+    to search, with the reason.
     """
 
     world: World
@@ -55,7 +60,7 @@ class Minimised:
     after: SortKey
     gains: tuple[str, ...]
     needless: tuple[str, ...]
-    least: bool
+    order: Order
     undecided: dict[str, str] = field(default_factory=dict)
 
     def words(self) -> tuple[str, ...]:
@@ -89,12 +94,12 @@ def minimise(model: Model, world: World, budget: Budget | None = None) -> Minimi
     purse = Purse(budget or MINIMISING)
     worlds = Worlds(model, purse)
     smaller = worlds.smallest(World(world.chosen, world.system, shortened(world.system, world.found)))
-    found, least = _least(smaller, purse)
+    found, order = _least(smaller, purse)
     after = World(smaller.chosen, smaller.system, found)
     keys = sort_key(model, world.chosen, world.found), sort_key(model, after.chosen, found)
     gains = tuple(_gains(model, world, after, *keys))
     off = needless(Variants(model), after.chosen, found)
-    return Minimised(after, *keys, gains, off, least, dict(worlds.undecided))
+    return Minimised(after, *keys, gains, off, order, dict(worlds.undecided))
 
 
 def minimise_trace(
@@ -113,25 +118,27 @@ def shortened(system: System, found: Counterexample) -> Counterexample:
     return found if walk is None else walk.found(found.claim)
 
 
-def _least(world: World, purse: Purse) -> tuple[Counterexample, bool]:
+def _least(world: World, purse: Purse) -> tuple[Counterexample, Order]:
     """The least shortest run of the world; where there are too many states, the given one in a better order."""
     try:
-        found = least_run(world.system, world.found.claim, len(world.found.steps), purse)
+        least = least_run(world.system, world.found.claim, len(world.found.steps), purse)
     except NotKnownError:
-        return reordered(world.system, world.found), False
-    assert found is not None, "the given run breaks the claim with no more steps"
-    return found, True
+        found, exact = reordered(world.system, world.found)
+        return found, "orders" if exact else ""
+    assert least is not None, "the given run breaks the claim with no more steps"
+    return least, "runs"
 
 
-def reordered(system: System, found: Counterexample) -> Counterexample:
-    """The steps of the run in the order with the fewest changes of machine, if that is a run as well."""
+def reordered(system: System, found: Counterexample) -> tuple[Counterexample, bool]:
+    """The steps of the run in an order with few changes of machine, and whether no order has fewer."""
     texts = text_of(found.steps)
     order = best_order(build_trace(system, found).steps, texts)
     steps = tuple(found.steps[number] for number in order.steps)
     if (changes(steps), text_of(steps)) >= (changes(found.steps), texts):
-        return found
+        return found, order.exact
     walk = Walker(system, found.claim).walk(found.init, steps)
-    return found if walk is None else walk.found(found.claim)
+    # A constraint may stand in the way of an order: it is asked of states between the steps.
+    return (found, False) if walk is None else (walk.found(found.claim), order.exact)
 
 
 def _gains(model: Model, before: World, after: World, old: SortKey, new: SortKey) -> Iterator[str]:
@@ -146,8 +153,9 @@ def _gains(model: Model, before: World, after: World, old: SortKey, new: SortKey
 def _sentences(found: Minimised) -> Iterator[str]:
     if found.gains:
         yield f"Made smaller than the run that the search came upon: {', '.join(found.gains)}."
-    if found.least:
-        yield "Of all runs of this length in this world, none changes machine less often."
+    if found.order:
+        others = "runs of this length in this world" if found.order == "runs" else "orders of these steps"
+        yield f"Of all {others}, none changes machine less often."
     if found.needless:
         switches = "switch is" if len(found.needless) == 1 else "switches are"
         yield f"For these steps the following {switches} not needed: {', '.join(found.needless)}."
