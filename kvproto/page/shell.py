@@ -123,7 +123,7 @@ def _island(value: object) -> str:
 
 
 def _printed(value: object) -> object:
-    """The data in the words of the page, where every name is in printable form: the script finds the one by the other."""
+    """The data with names as the page shows them, in printable form: the script finds the one by the other."""
     match value:
         case str():
             return printable(value)
