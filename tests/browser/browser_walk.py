@@ -56,7 +56,7 @@ class Expected:
         return json.dumps(
             {
                 "cells": self.cells(number),
-                "state": {path: shown(value) for path, value in state.items()},
+                "state": {printable(path): shown(value) for path, value in state.items()},
                 "words": f"step {number} of {self.end}: " if number else "start",
                 "places": places,
             }
