@@ -1,5 +1,4 @@
-"""What is seen of a check while it runs: on a terminal a line and then a picture of the search, in a log a line now and
-then.
+"""What is seen of a check while it runs: on a terminal a line, then a picture; in a log a line now and then.
 
 Everything is drawn when the search reports, in between two pieces of its work, so there is no thread beside it and
 nothing is drawn half; what a look costs is bounded by how often one is taken.

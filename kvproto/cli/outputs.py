@@ -17,7 +17,6 @@ from kvproto.diagnostics import Diagnostic, KvError
 from kvproto.ir.nodes import System
 from kvproto.lang.source import shown_name
 from kvproto.trace import codec
-from kvproto.trace.printable import printable
 from kvproto.view.verdicts import Row, as_json
 
 if TYPE_CHECKING:
@@ -173,7 +172,7 @@ def again(target: str, sets: Mapping[str, str], scope: str | None) -> str:
     words = ["kvproto", "check", target]
     for name, value in sets.items():
         words += ["--set", f"{name}={value}"]
-    return printable(shlex.join([*words, *(["--scope", scope] if scope else [])]))
+    return shlex.join([*words, *(["--scope", scope] if scope else [])])
 
 
 def repository() -> Path:

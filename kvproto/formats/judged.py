@@ -45,7 +45,7 @@ class Judged:
     def again(self, case: Case) -> str:
         """The command that finds the case again; "" if nobody said how the target was searched."""
         alone = self.command and case.kind != DOUBT
-        return f"{self.command} --property {printable(shlex.quote(case.name))}" if alone else self.command
+        return printable(f"{self.command} --property {shlex.quote(case.name)}" if alone else self.command)
 
 
 @dataclass(frozen=True, slots=True)

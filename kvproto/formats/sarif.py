@@ -37,7 +37,7 @@ MEANING = {
 }
 """What exit codes mean."""
 
-NEXT_LINE = "primaryLocationLineHash"
+BY_LINE = "primaryLocationLineHash"
 """The fingerprint that GitHub matches alerts by.  It usually hashes a line; here it says the same as our own, because
 several presets can violate one claim, which is written on one line."""
 
@@ -143,7 +143,7 @@ def _result(judged: Judged, case: Case, rule: str, index: int) -> Json:
         # `open` is what the format has for "there was not enough information to decide"; it allows no level.
         **({"kind": "fail", "level": "error"} if violated else {"kind": "open", "level": "none"}),
         "message": {"text": _message(judged, case)},
-        "partialFingerprints": {"kvprotoSkeleton/v1": mark, NEXT_LINE: f"{mark}:1"},
+        "partialFingerprints": {"kvprotoSkeleton/v1": mark, BY_LINE: f"{mark}:1"},
         "properties": _facts(judged, case),
     }
     if case.loc is not None:
@@ -266,4 +266,8 @@ def _attachment(judged: Judged, file: str) -> Json:
 
 def uri(path: str) -> str:
     """A path as a relative reference; a colon in its first part would make a scheme of it."""
-    return quote(path.encode("utf-8", "surrogateescape"), safe="/-._~@=+,")
+    try:
+        name = path.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # no name of a file
+        name = printable(path).encode()
+    return quote(name, safe="/-._~@=+,")
