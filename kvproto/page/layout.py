@@ -160,7 +160,7 @@ def _machines(report: Report, left: float, said: Mapping[int, Sequence[Note]]) -
     wanted = [_wanted(report, name) for name in names]
     while sum(wanted) > _ROOM and max(wanted) > _NARROW:
         wanted[wanted.index(max(wanted))] -= 8
-    lanes, x = [], left + 44.0
+    lanes, x = [], left + 36.0
     for name, wide in zip(names, wanted, strict=True):
         lanes.append(Lane(name, x))
         x += wide
@@ -177,4 +177,4 @@ def _wanted(report: Report, name: str) -> float:
 def _notes(report: Report, name: str, said: Mapping[int, Sequence[Note]]) -> float:
     notes = [note for row in report.rows if row.lane == name for note in said.get(row.number, ())]
     found = [room(note.text, NOTE) + 30 for note in notes]
-    return min(max(found, default=0), _NOTES)
+    return max((wide for wide in found if wide <= _NOTES), default=0)
