@@ -12,7 +12,7 @@ import click
 from kvproto.cli.live import Watch, wanted
 from kvproto.cli.options import say, setting
 from kvproto.cli.outputs import Outputs, Told, again
-from kvproto.cli.project import configured_targets
+from kvproto.cli.project import ProjectCommand, configured_targets
 from kvproto.cli.search_options import search_options, to_options
 from kvproto.cli.traces import TraceFolder, variant
 from kvproto.diagnostics import KvError
@@ -59,8 +59,9 @@ class Job:
     chosen: Chosen
 
 
-@click.command()
+@click.command(cls=ProjectCommand)
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.option("--profile", metavar="NAME", help="Options of [tool.kvproto.profile.NAME] in pyproject.toml.")
 @click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="Fix a parameter or the size of a sort.")
 @click.option("--scope", metavar="NAME", help="How large a world to search (kvproto list).")
 @search_options
@@ -77,8 +78,9 @@ def check(targets: tuple[str, ...], **options: Any) -> int:
 
     A TARGET is a shipped model `name[@preset]`, a file `model.py[:object][@preset]`, or `package.module:object`.
     Without one: what [tool.kvproto] in the nearest pyproject.toml names, else every preset of the shipped sglang model.
+    That table may also hold options by their names, for all (`time-limit = 60`) or in a profile.
     """
-    names = list(targets) or configured_targets(Path.cwd())
+    names = list(targets) or configured_targets(Path.cwd(), options["profile"])
     request = _request(options, alone=len(names) == 1)
     outputs = Outputs.asked(options)
     outputs.refuse(_journals(request))

@@ -157,9 +157,14 @@ _USAGE: dict[str, Entry] = {
     "KV023": Entry(
         "project settings are wrong",
         "The [tool.kvproto] table of pyproject.toml cannot be read, or holds something else than\n"
-        "`targets`, the list of models that `kvproto check` searches when none is named. Example:\n"
+        "`targets`, the list of models that `kvproto check` searches when none is named, and long options\n"
+        "of `kvproto check` by their names. Profiles are tables of the same kind, chosen with --profile.\n"
+        "What stands on the command line counts more. Example:\n"
         "    [tool.kvproto]\n"
-        '    targets = ["model.py", "sglang@patched"]',
+        '    targets = ["model.py", "sglang@patched"]\n'
+        "    [tool.kvproto.profile.ci]\n"
+        "    time-limit = 60\n"
+        "    set = { drains = true }",
     ),
     "KV024": Entry(
         "checkpoint cannot be written",
