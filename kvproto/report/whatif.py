@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from kvproto.explain.words import call, count
+from kvproto.explain.missing import guard_sentence, setting
+from kvproto.explain.words import call, count, joined
 from kvproto.report.report import Note
 from kvproto.trace.analysis import Guard, NoReturn
 from kvproto.trace.printable import printable
@@ -19,10 +21,15 @@ def told(trace: Trace) -> tuple[str, ...]:
     analysis = trace.analysis
     if analysis is None:
         return ()
-    sentences = [guard_words(trace, guard) for guard in analysis.guards[:MOST]]
-    if len(analysis.guards) > MOST:
-        names = ", ".join(printable(guard.name) for guard in analysis.guards[MOST:])
-        sentences.append(f"So would {names}.")
+    measures = [guard for guard in analysis.guards if guard.kind != "environment"]
+    freedoms = [guard for guard in analysis.guards if guard.kind == "environment"]
+    sentences = [guard_words(trace, guard) for guard in measures[:MOST]]
+    if len(measures) > MOST:
+        others = joined([setting(guard) for guard in measures[MOST:]], "or")
+        sentences.append(f"The same steps do not break the claim with {others} either.")
+    if freedoms:
+        needed = joined([setting(replace(guard, value=not guard.value)) for guard in freedoms])
+        sentences.append(f"The run needs {needed}.")
     if analysis.no_return is not None:
         sentences += no_return_words(trace, analysis.no_return)
     sentences += analysis.minimised
@@ -30,18 +37,14 @@ def told(trace: Trace) -> tuple[str, ...]:
 
 
 def guard_words(trace: Trace, guard: Guard) -> str:
-    """`With token_count_check on, step 16, commit(r=A), would have been refused: ...`."""
-    setting = ("on" if guard.value else "off") if isinstance(guard.value, bool) else f"= {guard.value}"
-    under = f"With {guard.name} {setting}" if guard.kind == "switch" else f"In {trace.model}@{guard.name}"
-    at = f"step {guard.step}, {call(trace.steps[guard.step - 1])}," if 0 < guard.step <= len(trace.steps) else ""
-    match guard.effect:
-        case "refused":
-            because = f": it needs {guard.condition}" if guard.condition else ""
-            return printable(f"{under} {at} would have been refused{because}.")
-        case "harmless":
-            return printable(f"{under} the same steps break no claim.")
-        case "diverted":
-            return printable(f"{under} the same steps have another effect from {at} on, and the claim holds.")
+    """`With token_count_check on, step 16, commit(r=A), would have been refused: ...`, and what a search has shown."""
+    shown = {
+        "": "",
+        "holds": " In this scope the claim holds then.",
+        "violated": f" But another run, of {count(guard.other, 'step')}, breaks the claim all the same.",
+        "inconclusive": " Whether the claim holds then is not known: the scope is too large.",
+    }[guard.verdict]
+    return guard_sentence(trace, guard) + shown
 
 
 def no_return_words(trace: Trace, found: NoReturn) -> Iterator[str]:
