@@ -229,8 +229,9 @@ def test_a_replay_that_parts_from_the_model() -> None:
 def test_what_would_have_been() -> None:
     spans = (Span("Without "), Span("step 2", 2), Span(" it would hold."))
     known = replace(told(INCIDENT), whatif=(spans,))
-    section = document(known).one("div", class_="whatif")
+    section = document(known).one("details", class_="whatif")
 
+    assert "open" in section.attributes
     assert "Without step 2 it would hold." in section.text
     assert "#t1.s2" == section.one("a").attributes["href"]
 

@@ -19,8 +19,20 @@ export class Diagram {
     for (const row of this.svg.querySelectorAll(".row[data-step]")) this.rows.set(Number(row.dataset.step), row);
     this.parts = [...this.svg.querySelectorAll("[data-step]")];
     this.lines = [...this.svg.querySelectorAll(LINES)];
+    this.#index();
     this.#adopt(go);
     this.#heads();
+  }
+
+  // What each step rests on: the edges that end at it.
+  #index() {
+    this.near = [];
+    this.causes = new Map();
+    for (const cause of this.lines.filter((line) => line.classList.contains("cause"))) {
+      const to = Number(cause.dataset.to);
+      if (!this.causes.has(to)) this.causes.set(to, []);
+      this.causes.get(to).push(cause);
+    }
   }
 
   // The names of the lanes once more, in a strip that stays in view.
@@ -73,6 +85,9 @@ export class Diagram {
     this.current?.classList.remove("current");
     this.current = this.rows.get(state) ?? null;
     this.current?.classList.add("current");
+    for (const cause of this.near) cause.classList.remove("near");
+    this.near = this.causes.get(state) ?? [];
+    for (const cause of this.near) cause.classList.add("near");
     this.#placeCursor(state);
   }
 

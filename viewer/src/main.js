@@ -16,6 +16,7 @@ class Page {
     document.body.classList.add("live");
     for (const hidden of document.querySelectorAll("footer .keys")) hidden.hidden = false;
     this.#copies();
+    this.#shorten();
     document.addEventListener("keydown", (event) => this.#press(event));
     document.addEventListener("click", (event) => this.#click(event));
     addEventListener("hashchange", () => this.follow(location.hash));
@@ -54,6 +55,14 @@ class Page {
     event.preventDefault();
     this.show(Number(link.dataset.trace), null);
     scrollTo({ top: 0, behavior: "instant" });
+  }
+
+  // What would have been is opened when it is wanted, so that the picture is in the first view; on paper it is there.
+  #shorten() {
+    const parts = document.querySelectorAll("details.whatif");
+    const put = (open) => parts.forEach((part) => (part.open = open));
+    put(false);
+    addEventListener("beforeprint", () => put(true));
   }
 
   // A button beside each command.
