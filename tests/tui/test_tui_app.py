@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 from trace_samples import stored
+from trace_strategies import containing, traces, transfers
 
 from kvproto.report.build import report
 from kvproto.trace import codec
@@ -276,6 +278,22 @@ def test_hostile_text_is_neutral() -> None:
         assert any("\\x1b[2J\\u202e\\n[red]VIOLATED[/red][/]" in line for line in shown_lines)
 
     play(trace, look)
+
+
+@given(traces() | transfers() | containing())
+@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=12)
+def test_any_trace_can_be_walked(trace: Trace) -> None:
+    """Whatever it is called and whatever happens in it."""
+
+    async def walk(app: TraceApp, pilot: Pilot[None]) -> None:
+        await pilot.press("d", "home")
+        for number in range(len(trace.steps) + 1):
+            assert number == app.session.step
+            for line in [*picture(app), *text(app, "#panel-text").split("\n"), text(app, "#status")]:
+                assert printable(line) == line
+            await press(app, pilot, "j")
+
+    play(trace, walk)
 
 
 def test_a_trace_without_steps() -> None:
