@@ -14,7 +14,7 @@ from kvproto.trace.trace import Trace
 OTHERS = 3
 """Further measures named."""
 
-LONGEST = 330
+LONGEST = 400
 """Characters of it all, about: more is not read."""
 
 

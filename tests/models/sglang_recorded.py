@@ -1,6 +1,8 @@
 """Which searches the recorded counterexamples of `sglang` come from; run as a program, it records them again.
 
 python tests/models/sglang_recorded.py
+
+Then it finds out about every recorded trace, those of `outline` too, what would have prevented it (minutes).
 """
 
 from __future__ import annotations
@@ -59,3 +61,6 @@ RECORDED = [
 if __name__ == "__main__":
     for recorded in RECORDED:
         subprocess.run([sys.executable, "-m", "kvproto", *recorded.command], check=False)
+    for trace in sorted(TRACES.glob("*.trace.json")):
+        # An exit code of `check` says that something is violated, one of `explain` that something is wrong.
+        subprocess.run([sys.executable, "-m", "kvproto", "explain", str(trace), "--save"], check=True)

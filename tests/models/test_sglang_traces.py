@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
 from sglang_recorded import RECORDED, TRACES, Recorded
 
+from kvproto.cli.traces import trace_of
 from kvproto.engine.search import Options, search
 from kvproto.explain.why import with_why
 from kvproto.ir.nodes import System
@@ -14,7 +16,6 @@ from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import find
 from kvproto.trace import codec
-from kvproto.trace.build import build_trace
 from kvproto.trace.trace import Trace
 
 FILES = {path: codec.read(path) for path in sorted(TRACES.glob(f"sglang-*{codec.SUFFIX}"))}
@@ -47,11 +48,14 @@ def test_every_recorded_trace_belongs_to_a_search() -> None:
 def test_recorded_traces_are_what_a_search_finds_today(recorded: Recorded) -> None:
     system = system_of(recorded)
     names = (recorded.claim,) if recorded.claim else ()
-    found = {f.claim.name: f for f in search(system, Options(properties=names)).findings if f.counterexample}
+    result = search(system, Options(properties=names))
+    found = {f.claim.name: f for f in result.findings if f.counterexample}
     kept = {trace.property: path for path, trace in FILES.items() if belongs(trace, recorded)}
 
     assert found.keys() == kept.keys()
     for name, path in kept.items():
         counterexample = found[name].counterexample
-        fresh = build_trace(system, counterexample)
-        assert path.read_text(encoding="utf-8") == codec.dumps(with_why(system, counterexample, fresh)), path.name
+        stored, fresh = FILES[path], trace_of(system, result, found[name], counterexample)
+        assert path.read_text(encoding="utf-8") == codec.dumps(stored), path.name
+        assert codec.dumps(replace(stored, analysis=None, why=fresh.why)) == codec.dumps(fresh), path.name
+        assert stored.why == with_why(system, counterexample, stored).why, path.name
