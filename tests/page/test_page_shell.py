@@ -39,11 +39,13 @@ def document(*reports: Report) -> Element:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_complete_without_its_script(name: str) -> None:
-    trace, article = recorded(name), document(told(name)).one("article")
+    known = told(name)
+    trace, article = known.trace, document(known).one("article")
 
     assert trace.claim in article.one("header").text
     assert trace.property in article.one("h1").text and trace.verdict.upper() in article.one("h1").text
-    assert list(trace.why) == [item.text for item in article.one("section", class_="why").all("li")]
+    told_why = ["".join(span.text for span in spans) for spans in (*known.why, *known.whatif)]
+    assert told_why == [item.text for item in article.one("section", class_="why").all("li")]
     rows = [row for row in article.one("section", class_="steps").all("tr") if "data-step" in row.attributes]
     assert [str(number) for number in range(len(trace.steps) + 1)] == [row.attributes["data-step"] for row in rows]
     for step, row in zip(trace.steps, rows[1:], strict=True):
@@ -83,7 +85,7 @@ def test_every_step_that_the_why_names_is_linked() -> None:
     known = told(INCIDENT)
     links = document(known).one("section", class_="why").all("a")
 
-    assert [span.step for spans in known.why for span in spans if span.step is not None] == [
+    assert [span.step for spans in (*known.why, *known.whatif) for span in spans if span.step is not None] == [
         int(link.attributes["data-step"] or 0) for link in links
     ]
 
@@ -125,7 +127,7 @@ def test_nothing_is_loaded() -> None:
 
 def test_markup_in_a_trace_is_text() -> None:
     trace = everywhere(recorded(LATE), "A", HOSTILE)
-    trace = replace(trace, claim=HOSTILE, property=HOSTILE, why=(HOSTILE,), digest=HOSTILE)
+    trace = replace(trace, claim=HOSTILE, property=HOSTILE, why=(HOSTILE,), digest=HOSTILE, analysis=None)
     found = document(report(trace))
 
     assert [] == found.all("img")
@@ -237,8 +239,8 @@ def test_what_would_have_been() -> None:
 
 
 def test_a_run_without_steps() -> None:
-    trace = recorded(INCIDENT)
-    found = document(report(replace(trace, steps=(), why=("It begins so.",), blame=(), loop=None)))
+    trace = replace(recorded(INCIDENT), steps=(), why=("It begins so.",), blame=(), loop=None, analysis=None)
+    found = document(report(trace))
 
     assert ["0"] == [row.attributes["data-step"] for row in found.all("tr") if "data-step" in row.attributes]
 
