@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from kvproto.page.bands import columns
 from kvproto.page.diagram import drawing
+from kvproto.page.film import film
 from kvproto.page.layout import layout
 from kvproto.page.maps import key, pool_map
 from kvproto.page.style import CSS, definitions
@@ -108,5 +110,18 @@ def _maps(report: Report, width: float) -> Iterator[Drawing]:
         parts.append(picture.at(x - 4, y + 8))
         x, tall = x + wide, max(tall, picture.height)
     yield Drawing(width, y + tall + 16, "".join(parts))
+    yield from _films(report, width)
     explained = key(report, width=width - 2 * _LEFT)
     yield Drawing(width, explained.height, tag("g", {"transform": f"translate({number(_LEFT - 4)},0)"}, explained.body))
+
+
+def _films(report: Report, width: float) -> Iterator[Drawing]:
+    """How the pages came to that, pool by pool, for the pools of the diagram."""
+    shown = {column.pool for column in columns(report)}
+    for pool in report.pools:
+        strip = film(report, pool) if pool.name in shown else None
+        if strip is not None:
+            heading = text(
+                _LEFT, 18, f"pages of {pool.name} over time: owner, and last writer where it is another", "part"
+            )
+            yield Drawing(max(width, strip.width + 2 * _LEFT), strip.height + 46, heading + strip.at(_LEFT, 28))

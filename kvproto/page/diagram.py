@@ -13,7 +13,9 @@ from kvproto.page.layout import LONGEST, Layout, heading, layout, pool_title
 from kvproto.page.legend import legend
 from kvproto.page.messages import causes, messages
 from kvproto.page.messages import lines as sent
-from kvproto.page.rows import rows, tracks, turn
+from kvproto.page.remarks import turn
+from kvproto.page.rows import rows, tracks
+from kvproto.page.space import Point
 from kvproto.page.svg import NAMESPACE, Drawing, Shape, group, moved, number, tag, text, title
 from kvproto.page.writes import lines as posted
 from kvproto.page.writes import writes
@@ -49,9 +51,11 @@ def drawing(places: Layout) -> Drawing:
     slices = 0 < sum(row.guilty for row in places.report.rows) < len(places.report.rows)
     # Words take their places first; what is drawn below them is put before them.
     steps = rows(places, slices=slices)
-    for line in (*sent(places), *posted(places)):
+    turning = turn(places.report)
+    across = [_rule_line(places, turning[0])] if turning is not None else []
+    for line in (*sent(places), *posted(places), *across):
         places.space.draw(*line)
-    rules = "".join(_rules(places))
+    rule = _rule(places)
     dma, mail, edges = writes(places), messages(places), causes(places)
     below, height = legend(places, slices=slices)
     body = "".join(
@@ -63,7 +67,7 @@ def drawing(places: Layout) -> Drawing:
             group({"class": "writes"}, dma),
             group({"class": "causes"}, edges),
             group({"class": "messages"}, mail),
-            rules,
+            rule,
             group({"class": "rows"}, steps),
             below,
         )
@@ -97,21 +101,26 @@ def _lane(places: Layout, kind: str, name: str, shown: str, x: float) -> str:
     )
 
 
-def _rules(places: Layout) -> Iterator[str]:
+def _rule(places: Layout) -> str:
     """The point of no return, between the step that passes it and the next one."""
-    for row in places.report.rows:
-        words = turn(row.notes)
-        if not words:
-            continue
-        y, below = places.y(row.number), places.pitch / 2
-        x1, x2 = places.left - 22, places.width - 6
-        label = on_line(places.space, words, 11, (x1, y + below), (x2, y + below), base=y)
-        yield group(
-            {"class": "rule", "data-step": str(row.number), "transform": moved(0, y)},
-            title("after this step the violation could still be reached, whatever happened"),
-            tag("line", {"x1": x1, "y1": below, "x2": x2, "y2": below}),
-            label or text(x1, below - 3, words, "label"),
-        )
+    found = turn(places.report)
+    if found is None:
+        return ""
+    number, words = found
+    start, stop = _rule_line(places, number)
+    y, below = places.y(number), places.pitch / 2
+    label = on_line(places.space, words, 11, start, stop, base=y)
+    return group(
+        {"class": "rule", "data-step": str(number), "transform": moved(0, y)},
+        title("after this step the violation could still be reached, whatever happened"),
+        tag("line", {"x1": start[0], "y1": below, "x2": stop[0], "y2": below}),
+        label or text(start[0], below - 3, words, "label"),
+    )
+
+
+def _rule_line(places: Layout, step: int) -> tuple[Point, Point]:
+    y = places.y(step) + places.pitch / 2
+    return (places.left - 22, y), (places.width - 6, y)
 
 
 def _loop(places: Layout) -> Iterator[str]:

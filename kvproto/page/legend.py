@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from kvproto.page.layout import EVENT, Layout
-from kvproto.page.remarks import red_dots
+from kvproto.page.remarks import red_dots, turn
 from kvproto.page.style import look
 from kvproto.page.svg import moved, room, tag, text
 from kvproto.page.writes import ENDS
@@ -43,8 +43,8 @@ def _entries(places: Layout, *, slices: bool) -> Iterator[tuple[str, float, str]
         yield _mark("message", stub), 32, "message, not taken"
     yield from _writes(places)
     if red_dots(report):
-        yield _mark("red", '<circle cx="8" r="4.5"/>'), 14, "had it not changed one thing: no violation"
-    if "turn" in kinds:
+        yield _mark("red", '<circle cx="8" r="4.5"/>'), 14, "had it left one thing as it was: no violation"
+    if turn(report) is not None:
         yield _mark("rule", '<line x1="0" y1="0" x2="32" y2="0"/>'), 32, "after it nothing rules the violation out"
 
 

@@ -45,8 +45,21 @@ def _fitting(notes: list[Note]) -> list[Note]:
 
 
 def red_dots(report: Report) -> dict[int, list[Dot]]:
-    """By step: what it set and had better left as it was."""
+    """By step: what it set and had better left as it was, all steps that follow being the same.
+
+    Changes without which a later step could not happen are no use: nearly every step of a shortest run makes one.
+    """
     found: dict[int, list[Dot]] = {}
     for dot in report.trace.analysis.dots if report.trace.analysis is not None else ():
-        found.setdefault(dot.step, []).append(dot)
+        if dot.effect == "harmless":
+            found.setdefault(dot.step, []).append(dot)
     return found
+
+
+def turn(report: Report) -> tuple[int, str] | None:
+    """The point of no return, step and words; none where it is the end, which needs no mark."""
+    for row in report.rows[:-1]:
+        for note in row.notes:
+            if note.kind == "turn":
+                return row.number, note.text
+    return None

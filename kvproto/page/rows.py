@@ -8,7 +8,7 @@ from kvproto.page.layout import CALL, EVENT, LINE, NOTE, Layout, PoolLane, short
 from kvproto.page.remarks import MOST, red_dots
 from kvproto.page.space import Box
 from kvproto.page.svg import group, moved, number, room, tag, text, title
-from kvproto.report.report import Note, Row
+from kvproto.report.report import Row
 from kvproto.trace.analysis import Dot
 from kvproto.trace.printable import shown
 
@@ -103,7 +103,9 @@ def _call(layout: Layout, row: Row, x: float, y: float) -> Iterator[str]:
     widths = [room(note.text, NOTE) * 1.08 for note in notes]
     # A single remark on the other side stands beside the dot as the call does.
     aside = len(notes) == 1 and not _right(layout, x, widths[0]) and _left(layout, x, widths[0])
-    first = -LINE / 2 * len(notes) if notes and not aside else shift
+    # Where there is room on neither side they pass below the dot.
+    across = any(not _right(layout, x, wide) and not _left(layout, x, wide) for wide in widths)
+    first = -LINE / 2 * len(notes) if notes and not aside and not across else 0 if across else shift
     yield _placed(layout, call, room(call, CALL, mono=True), "call", x + gap, first, y)
     for at, (note, wide) in enumerate(zip(notes, widths, strict=True), 1):
         yield _placed(layout, note.text, wide, f"note {note.kind}", x, 0 if aside else first + at * LINE, y)
@@ -151,8 +153,3 @@ def _said(layout: Layout, pool: PoolLane, step: int) -> Iterator[str]:
         wide = room(event.text + more, EVENT, mono=True)
         layout.space.take(Box(pool.words - 3, y + below - 8, pool.words + wide + 3, y + below + 6))
         yield text(pool.words, below + 3.5, event.text + more, kind)
-
-
-def turn(notes: Sequence[Note]) -> str:
-    """The words of a point of no return, "" where there is none."""
-    return next((note.text for note in notes if note.kind == "turn"), "")

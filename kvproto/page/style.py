@@ -98,6 +98,7 @@ _RULES = """
 .kv text{fill:var(--kv-ink);paint-order:stroke;stroke:var(--kv-paper);stroke-width:3.5px;stroke-linejoin:round}
 .kv .call,.kv .number,.kv .who,.kv .event{
 font-family:ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
+.kv .call,.kv .note,.kv .event{stroke-width:4.5px}
 .kv .call{font-size:12px}
 .kv .guilty .call{font-weight:700}
 .kv .number{font-size:11px;fill:var(--kv-dim)}
@@ -161,6 +162,11 @@ font-family:ui-monospace,"SF Mono",Menlo,Consolas,"DejaVu Sans Mono",monospace}
 .kv .cell .edge.none{stroke:var(--kv-life);stroke-width:1;stroke-dasharray:none}
 .kv .cell.stale .edge{stroke-width:5}
 .kv .cell.blank .edge{stroke-width:2.5}
+.kv .small-cell .who{font-size:9.5px;stroke-width:4px}
+.kv .small-cell .edge{stroke-width:1.8}
+.kv .small-cell.stale .edge{stroke-width:3.2}
+.kv .small-cell.blank .edge{stroke-width:1.8}
+.kv .small-cell.misread .who{fill:var(--kv-alarm);font-weight:700}
 .kv .cell .wrong{display:none;fill:var(--kv-alarm);stroke:var(--kv-paper);stroke-width:2}
 .kv .cell.misread .wrong{display:inline}
 .kv .cell.free .fill,.kv .cell.free .hatch{opacity:.4}

@@ -251,7 +251,10 @@ def test_what_would_have_been_stands_at_its_step():
         codec.read(LATE),
         analysis=Analysis(
             guards=(Guard("deferred_release", "switch", True, "refused", 16, 16, "transfer_failure"),),
-            dots=(Dot(3, "req[A].cancel_decode", True, False, "refused", 15),),
+            dots=(
+                Dot(2, "req[B].client", "WAITING", "IDLE", "refused", 6),
+                Dot(3, "req[A].cancel_decode", True, False, "harmless", 18),
+            ),
             no_return=NoReturn(17, 18, (True,) * 19, 99, complete=True),
         ),
     )
@@ -263,7 +266,9 @@ def test_what_would_have_been_stands_at_its_step():
     assert "had it left req[A].cancel_decode at false" in "".join(rows["3"].itertext())
     (rule,) = [g for g in groups(picture, "rule") if g.get("data-step")]
     assert ("17", "POINT OF NO RETURN") == (rule.get("data-step"), said(rule))
-    assert [] == groups(parsed(recorded(LATE)), "rule")
+    # At the end it would say nothing that the verdict does not.
+    late = replace(trace, analysis=Analysis(no_return=NoReturn(18, 18, (True,) * 19, 99, complete=True)))
+    assert [] == groups(parsed(report(late)), "rule")
 
 
 def test_steps_that_the_verdict_does_not_rest_on_are_dimmed_where_there_are_others():
