@@ -31,7 +31,7 @@ Lanes, VerticalScroll { scrollbar-size-vertical: 1; }
 #side { layout: vertical; height: 52%; width: 1fr; }
 #pages { height: auto; max-height: 50%; border-top: solid gray; }
 #panel { height: 1fr; border-top: solid gray; }
-#panel:focus { border-top: solid white; }
+#panel:focus, #why:focus, #pages:focus { border-top: solid white; }
 #why { display: none; }
 #status { height: 1; text-wrap: nowrap; text-overflow: ellipsis; }
 #keys { height: 1; text-style: dim; text-wrap: nowrap; }
@@ -77,6 +77,7 @@ class Line(Input):
 class TraceApp(App[None]):
     """A trace with a cursor."""
 
+    TITLE = "kvproto"
     CSS = _CSS
     ENABLE_COMMAND_PALETTE = False
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (WIDE, "wide")]  # noqa: RUF012 - as textual declares it
@@ -113,7 +114,8 @@ class TraceApp(App[None]):
         with Container(id="main"):
             yield Lanes(self.session)
             with Container(id="side"):
-                yield Static(id="pages")
+                with VerticalScroll(id="pages", can_focus=True):
+                    yield Static(id="pages-text")
                 with VerticalScroll(id="why", can_focus=True):
                     yield Static(id="why-text")
                 with VerticalScroll(id="panel", can_focus=True):
@@ -133,7 +135,7 @@ class TraceApp(App[None]):
         """Everything at the cursor."""
         session = self.session
         self.query_one(Lanes).draw()
-        self.query_one("#pages", Static).update(texts.pages(session))
+        self.query_one("#pages-text", Static).update(texts.pages(session))
         self.query_one("#why-text", Static).update(texts.panel(session, "why"))
         self.query_one("#panel-text", Static).update(texts.panel(session, session.panel))
         self.query_one("#panel").border_title = self._tabs()

@@ -270,7 +270,7 @@ def test_hostile_text_is_neutral() -> None:
         shown_lines: list[str] = []
         for key in ("home", "j", "1", "2", "3", "4", "d", "slash", *"[red]", "enter", "escape", "f", "[", "enter"):
             await pilot.press(key)
-            for name in ("#title", "#pages", "#panel-text", "#status"):
+            for name in ("#title", "#pages-text", "#panel-text", "#status"):
                 shown_lines += text(app, name).split("\n")
             shown_lines += picture(app)
         for line in shown_lines:
