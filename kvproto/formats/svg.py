@@ -6,6 +6,7 @@ The file needs nothing but itself: colours, hatches and arrow heads are in it, f
 from __future__ import annotations
 
 from collections.abc import Iterator
+from xml.sax.saxutils import escape
 
 from kvproto.page.bands import columns
 from kvproto.page.diagram import drawing
@@ -14,10 +15,10 @@ from kvproto.page.layout import layout
 from kvproto.page.maps import key, pool_map
 from kvproto.page.style import CSS, definitions
 from kvproto.page.svg import NAMESPACE, Drawing, number, room, tag, text, words
-from kvproto.report.report import Report
+from kvproto.report.report import Report, Sentence
 from kvproto.trace.printable import fold, printable
 
-_LEFT = 22.0
+_LEFT, _MARGIN = 22.0, 8.0
 _NARROWEST = 860.0
 _TITLE, _SIZE, _LINE = 19, 12.5, 18.0
 _FACTS = ("claim", "model", "search")
@@ -34,24 +35,21 @@ _RULES = """
 
 def svg(report: Report) -> str:
     """The picture as a file."""
-    places = layout(report)
-    width = max(places.width + 2 * 8, _NARROWEST)
-    parts: list[str] = []
-    y = 0.0
-    for part in (_verdict(report, width), _why(report, width), drawing(places), *_maps(report, width)):
-        parts.append(part.at(8 if part.width == places.width else 0, y))
-        y += part.height
+    picture = drawing(layout(report))
+    width = max(picture.width + 2 * _MARGIN, _NARROWEST)
+    middle = Drawing(width, picture.height, picture.at(_MARGIN, 0))
+    sheets = [_verdict(report, width), _why(report, width), middle, *_maps(report, width)]
+    width = max(sheet.width for sheet in sheets)
+    parts, y = [], 0.0
+    for sheet in sheets:
+        parts.append(sheet.at(0, y))
+        y += sheet.height
     ground = tag("rect", {"class": "paper", "x": 0, "y": 0, "width": width, "height": y + 12})
-    style = tag("style", {}, words_of_style())
-    about = tag("title", {}, words(report.title)) + tag("desc", {}, words(" ".join(_sentences(report))))
-    body = Drawing(width, y + 12, "".join((about, style, definitions(), ground, *parts)))
-    picture = body.svg({"xmlns": NAMESPACE, "class": "kv", "role": "img", "aria-label": report.title})
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{picture}\n'
-
-
-def words_of_style() -> str:
-    """The rules as the text of an element."""
-    return (CSS + _RULES).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    style = tag("style", {}, escape(CSS + _RULES))
+    about = tag("title", {}, words(report.title)) + tag("desc", {}, words(" ".join(map(_said, report.why))))
+    whole = Drawing(width, y + 12, "".join((about, style, definitions(), ground, *parts)))
+    drawn = whole.svg({"xmlns": NAMESPACE, "class": "kv", "role": "img", "aria-label": report.title})
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{drawn}\n'
 
 
 def _verdict(report: Report, width: float) -> Drawing:
@@ -79,16 +77,15 @@ def _why(report: Report, width: float) -> Drawing:
         y += _LINE + 2
         for at, sentence in enumerate(sentences, 1):
             lines.append(text(_LEFT + 10, y, f"{at}.", "words", anchor="end"))
-            for line in _folded("".join(span.text for span in sentence), width - 20, _SIZE):
+            for line in _folded(_said(sentence), width - 20, _SIZE):
                 lines.append(text(_LEFT + 18, y, line, "words"))
                 y += _LINE
         y += 8
     return Drawing(width, y, "".join(lines))
 
 
-def _sentences(report: Report) -> Iterator[str]:
-    for sentence in report.why:
-        yield "".join(span.text for span in sentence)
+def _said(sentence: Sentence) -> str:
+    return "".join(span.text for span in sentence)
 
 
 def _folded(content: str, width: float, size: float) -> list[str]:
