@@ -29,8 +29,17 @@ def _pool(trace: Trace, view: PoolView, states: Sequence[State], to: dict[Page, 
     for label in view.pages:
         history: list[Cell] = []
         page = Page(view.name, label)
+        flights = to.get(page, [])
+        under_way: dict[int, Flight] = {}
+        posted = 0
         for state in sorted(moments[label]):
-            cell = _cell(view, page, slices, states[state], state, to.get(page, []))
+            # Writes are in the order of their posting, so only those under way are looked at.
+            while posted < len(flights) and flights[posted].posted <= state:
+                under_way[posted] = flights[posted]
+                posted += 1
+            under_way = {at: f for at, f in under_way.items() if f.ended is None or state < f.ended}
+            coming = tuple(flight.request for flight in under_way.values())
+            cell = _cell(view, page, slices, states[state], state, coming)
             if not history or history[-1].words != cell.words:
                 history.append(cell)
         cells.append(tuple(history))
@@ -52,11 +61,10 @@ def _moments(trace: Trace, view: PoolView, to: dict[Page, list[Flight]]) -> dict
 
 
 def _cell(
-    view: PoolView, page: Page, slices: tuple[str, ...], state: State, number: int, flights: list[Flight]
+    view: PoolView, page: Page, slices: tuple[str, ...], state: State, number: int, coming: tuple[str, ...]
 ) -> Cell:
     owner = name_of(state.get(view.owned(page.label)))
     contents = tuple(name_of(state.get(path)) for path in view.contents(page.label).values())
-    coming = tuple(f.request for f in flights if f.posted <= number and (f.ended is None or number < f.ended))
     stale = any(content != owner for content in contents)
     return Cell(number, owner, contents, coming, stale, _words(page, owner, contents, slices, coming))
 
