@@ -5,7 +5,7 @@ from __future__ import annotations
 from kvproto.page.space import Box, Point, Space
 from kvproto.page.svg import Shape, moved, room, tag, text
 
-_PARTS = (0.5, 0.44, 0.56, 0.38, 0.62, 0.32, 0.68, 0.26, 0.74, 0.2, 0.8)
+_PARTS = tuple(sorted((part / 50 for part in range(5, 46)), key=lambda part: abs(part - 0.5)))
 """Where on a line a label may stand, best first."""
 
 

@@ -7,14 +7,14 @@ gaps of rows it hides without knowing anything else.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from kvproto.page.bands import Column, columns
 from kvproto.page.remarks import MOST, remarks
 from kvproto.page.space import Space
 from kvproto.page.svg import room
-from kvproto.report.report import Note, Report
+from kvproto.report.report import Note, Report, Row
 from kvproto.trace.printable import cut, printable
 
 CALL = 12.0
@@ -22,6 +22,9 @@ NOTE = 11.5
 EVENT = 10.5
 LINE = 14
 """Sizes of letters, and the height of a line of notes."""
+
+ASIDE = 13
+"""How far from the middle of a dot words begin."""
 
 LONGEST = 36
 """Calls of more characters are cut; a pointer that rests on them sees all."""
@@ -33,6 +36,9 @@ _GAP = 12
 _NARROW, _WIDE = 96, 176
 _NOTES = 230
 """Longer remarks in the last lane stand to the left of their dots."""
+
+_PITCH = 26.0
+"""Rows are at least so high."""
 
 _ROOM = 1000
 """What the machines' lanes may take together before they are squeezed."""
@@ -107,6 +113,21 @@ class Layout:
         leaving |= {bundle.posted for pool in self.pools for bundle in pool.column.bundles}
         return leaving, {message.taken or 0 for message in taken if x[message.sender] > x[message.taker]}
 
+    def fits_right(self, x: float, wide: float) -> bool:
+        """Whether words fit between a dot and the pools."""
+        return x + ASIDE + wide <= self.edge
+
+    def fits_left(self, x: float, wide: float) -> bool:
+        """Whether words fit between the numbers of the steps and a dot."""
+        return x - ASIDE - wide > self.left + 4
+
+    def aside(self, row: Row) -> bool:
+        """Whether the row has a single remark, which stands to the left of the dot as the call does to the right."""
+        notes, x = self.remarks.get(row.number, ()), self.lane(row.lane).x
+        if len(notes) != 1:
+            return False
+        return not self.fits_right(x, note_room(notes[0])) and self.fits_left(x, note_room(notes[0]))
+
     @property
     def edge(self) -> float:
         """How far words of the machines may reach to the right."""
@@ -129,6 +150,11 @@ def pool_title(pool: str) -> str:
     return f"pages of {pool}" if pool else "writes under way"
 
 
+def note_room(note: Note) -> float:
+    """How wide a remark is, in its heavy letters."""
+    return room(note.text, NOTE) * 1.08
+
+
 def short(call: str) -> str:
     """A call that fits."""
     return cut(printable(call), LONGEST)
@@ -148,10 +174,16 @@ def layout(report: Report) -> Layout:
         right = max(words + wide, begin + named / 2)
         pools.append(PoolLane(column.pool, begin, column, words, right))
         x, head = words + wide, begin + named / 2
-    extra = max(map(len, said.values()), default=0)
-    spoken = max((len(texts) for pool in pools for texts in pool.column.events.values()), default=0)
-    pitch = 9.0 + LINE * max(1 + extra, min(spoken, MOST))
-    return Layout(report, tuple(lanes), tuple(pools), left, pitch, max(x, head) + 12, said)
+    places = Layout(report, tuple(lanes), tuple(pools), left, _PITCH, max(x, head) + 12, said)
+    return replace(places, pitch=_pitch(places))
+
+
+def _pitch(places: Layout) -> float:
+    """The height of a row: of the one with most lines."""
+    rows = [row for row in places.report.rows if not places.aside(row)]
+    extra = max((len(places.remarks.get(row.number, ())) for row in rows), default=0)
+    spoken = max((len(texts) for pool in places.pools for texts in pool.column.events.values()), default=0)
+    return max(_PITCH, 9.0 + LINE * max(1 + extra, min(spoken, MOST)))
 
 
 def _machines(report: Report, left: float, said: Mapping[int, Sequence[Note]]) -> tuple[list[Lane], float]:
@@ -176,5 +208,5 @@ def _wanted(report: Report, name: str) -> float:
 
 def _notes(report: Report, name: str, said: Mapping[int, Sequence[Note]]) -> float:
     notes = [note for row in report.rows if row.lane == name for note in said.get(row.number, ())]
-    found = [room(note.text, NOTE) + 30 for note in notes]
+    found = [note_room(note) + 20 for note in notes]
     return max((wide for wide in found if wide <= _NOTES), default=0)

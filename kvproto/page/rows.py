@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from kvproto.page.layout import CALL, EVENT, LINE, NOTE, Layout, PoolLane, short
+from kvproto.page.layout import ASIDE, CALL, EVENT, LINE, Layout, PoolLane, note_room, short
 from kvproto.page.remarks import MOST, red_dots
 from kvproto.page.space import Box
 from kvproto.page.svg import group, moved, number, room, tag, text, title
@@ -14,8 +14,8 @@ from kvproto.trace.printable import shown
 
 BAD = ("wrong", "fault")
 
-_ASIDE, _HEAD = 13, 9
-"""How far from the middle of a dot words begin, and the length of an arrow head."""
+_HEAD = 9
+"""The length of an arrow head."""
 
 
 def rows(layout: Layout, *, slices: bool) -> str:
@@ -100,11 +100,9 @@ def _call(layout: Layout, row: Row, x: float, y: float) -> Iterator[str]:
     """The call beside the dot, and remarks below it: to the right, or to the left where there is more room."""
     call, notes = short(row.call), layout.remarks.get(row.number, ())
     gap, shift = _evasion(layout, row.number)
-    widths = [room(note.text, NOTE) * 1.08 for note in notes]
-    # A single remark on the other side stands beside the dot as the call does.
-    aside = len(notes) == 1 and not _right(layout, x, widths[0]) and _left(layout, x, widths[0])
+    widths, aside = [note_room(note) for note in notes], layout.aside(row)
     # Where there is room on neither side they pass below the dot.
-    across = any(not _right(layout, x, wide) and not _left(layout, x, wide) for wide in widths)
+    across = any(not layout.fits_right(x, wide) and not layout.fits_left(x, wide) for wide in widths)
     first = -LINE / 2 * len(notes) if notes and not aside and not across else 0 if across else shift
     yield _placed(layout, call, room(call, CALL, mono=True), "call", x + gap, first, y)
     for at, (note, wide) in enumerate(zip(notes, widths, strict=True), 1):
@@ -119,21 +117,11 @@ def _evasion(layout: Layout, step: int) -> tuple[float, float]:
     return 0, -6 if leaves else 0
 
 
-def _right(layout: Layout, x: float, wide: float) -> bool:
-    """Whether words fit between a dot and the pools."""
-    return x + _ASIDE + wide <= layout.edge
-
-
-def _left(layout: Layout, x: float, wide: float) -> bool:
-    """Whether words fit between the numbers of the steps and a dot."""
-    return x - _ASIDE - wide > layout.left + 4
-
-
 def _placed(layout: Layout, content: str, wide: float, kind: str, x: float, below: float, y: float) -> str:
-    anchor, left = None, x + _ASIDE
-    if not _right(layout, x, wide):
-        if _left(layout, x, wide):
-            anchor, left = "end", x - _ASIDE - wide
+    anchor, left = None, x + ASIDE
+    if not layout.fits_right(x, wide):
+        if layout.fits_left(x, wide):
+            anchor, left = "end", x - ASIDE - wide
         else:
             left = max(layout.edge - wide, layout.left + 4)
     layout.space.take(Box(left - 3, y + below - 9, left + wide + 3, y + below + 6))
