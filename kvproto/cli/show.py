@@ -29,7 +29,7 @@ from kvproto.view.terminal import render_report
 @click.option("--lane", "lanes", multiple=True, metavar="NAME", help="Only steps of this machine; repeatable.")
 @click.option("--request", "requests", multiple=True, metavar="NAME", help="Only steps about it; repeatable.")
 @click.option("--page", "pages", multiple=True, metavar="PAGE", help="3 or decode/3: only steps at it; repeatable.")
-@click.option("--all", "everything", is_flag=True, help="Nothing folded: all switches, sentences and local steps.")
+@click.option("--all", "everything", is_flag=True, help="Nothing left out: all switches, all local steps.")
 @click.option("--width", type=click.IntRange(min=40), help="Columns; default: the terminal's, 80 elsewhere.")
 def show(
     trace: str,

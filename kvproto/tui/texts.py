@@ -17,8 +17,7 @@ from kvproto.view.detail import change_lines, cited, message_lines, read_lines, 
 from kvproto.view.lanes import HINT, MAIL
 from kvproto.view.pagemap import LEGEND as PAGES
 from kvproto.view.pagemap import WRONG, page_text
-from kvproto.view.steps import partly_guilty
-from kvproto.view.told import told, what_if
+from kvproto.view.steps import partly_guilty, what_if
 
 Part = str | Content | tuple[str, str | Style]
 
@@ -90,7 +89,7 @@ def panel(session: Session, name: str) -> Content:
 
 def why(session: Session) -> Iterator[Content]:
     """The explanation; the steps in it are links."""
-    yield from _numbered(told(session.report), session.step)
+    yield from _numbered(session.report.why, session.step)
 
 
 def otherwise(session: Session) -> Iterator[Content]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from kvproto.report.report import Report, Row
+from kvproto.report.report import Report, Row, Sentence
+from kvproto.report.sentences import sentence
 from kvproto.trace.analysis import Dot
 from kvproto.trace.printable import cells, fold, pad, printable
 from kvproto.view.choice import Choice, Gap, plan, words_of
@@ -47,6 +48,18 @@ def dotted(dot: Dot) -> str:
     then = "every step happens and the claim holds" if dot.effect == "harmless" else f"step {dot.at} could not happen"
     condition = f" ({printable(dot.condition)} is false)" if dot.condition else ""
     return f"red dot: without the change of {printable(dot.path)} {then}{condition}"
+
+
+def what_if(report: Report) -> tuple[Sentence, ...]:
+    """What would have stopped it, and the changes without which every step happens and the claim holds."""
+    analysis = report.trace.analysis
+    dots = [dot for dot in analysis.dots if dot.effect == "harmless"] if analysis is not None else []
+    if not dots:
+        return report.whatif
+    places = ", ".join(f"step {dot.step} {printable(dot.path)}" for dot in dots)
+    one = "this change" if len(dots) == 1 else "any one of these changes"
+    text = f"Every step could happen without {one}, and the claim would hold (red dots): {places}."
+    return (*report.whatif, sentence(text, len(report.rows)))
 
 
 def headline(row: Row, head: str, lanes: int, width: int) -> list[str]:

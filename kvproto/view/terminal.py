@@ -12,8 +12,7 @@ from kvproto.trace.trace import Trace
 from kvproto.view.choice import MANY, Choice
 from kvproto.view.lanes import NARROWEST, render_lanes
 from kvproto.view.pagemap import render_page_changes
-from kvproto.view.steps import partly_guilty, render_steps
-from kvproto.view.told import told, what_if
+from kvproto.view.steps import partly_guilty, render_steps, what_if
 
 _BAD = "violated"
 
@@ -44,14 +43,13 @@ def render_report(
 ) -> str:
     """A report as text, no line longer than `width` (at least `NARROWEST`).
 
-    Without a `choice` a trace of many steps is folded; `everything` unfolds it, and shows what the header and the why
-    leave out.
+    Without a `choice` a trace of many steps is folded; `everything` unfolds it, and shows what the header leaves out.
     """
     width = max(width, NARROWEST)
     choice = choice or Choice(folded=len(report.rows) > MANY and not everything)
     star = " (* the verdict rests on it)" if partly_guilty(report) else ""
     sections = [
-        ("Why", _numbered(told(report, everything=everything), width)),
+        ("Why", _numbered(report.why, width)),
         ("What would have stopped it", _numbered(what_if(report), width)),
         (f"What happened when{_part(choice)}", render_lanes(report, width=width, choice=choice)),
         ("Pages: owner<last writer", render_page_changes(report, width=width, choice=choice) if report.pools else ""),

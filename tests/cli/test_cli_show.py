@@ -78,13 +78,20 @@ def test_switches_that_are_off_are_counted(kv: Run) -> None:
     assert all(name in full.partition("\nWhy")[0] for name in off)
 
 
-def test_fair_actions_are_counted(kv: Run) -> None:
-    told = len(codec.read(ROOMS).why)
-    short, full = kv("show", ROOMS).out, kv("show", ROOMS, "--all").out
+def test_what_would_have_stopped_it(kv: Run) -> None:
+    """The recorded traces know it; `not` comes from the guard that would have refused."""
+    text = kv("show", LATE).out
+    section = " ".join(text.partition("\nWhat would have stopped it\n")[2].partition("\nWhat happened")[0].split())
+    analysis = codec.read(LATE).analysis
+    assert analysis is not None
+    guard = analysis.guard()
+    assert guard is not None
 
-    assert "The same is true of " in short
-    assert f"\n  {told}. " not in short
-    assert f"\n  {told}. " in full
+    assert section.startswith(f"1. With {guard.name} on")
+    assert f"step {guard.step}, " in section
+    assert "Point of no return: step " in section
+    assert "(red dots): step " in section
+    assert "=== POINT OF NO RETURN ===" in text
 
 
 def test_one_step(kv: Run) -> None:

@@ -216,16 +216,6 @@ def test_a_run_that_comes_back_says_where() -> None:
     assert "=== then step 2 again, for ever ===" in text
 
 
-def test_repeated_sentences_are_counted() -> None:
-    fair = tuple(f"step{n} (r=A) is not possible any more after step 3." for n in range(5))
-    trace = dataclasses.replace(busy_and_idle(1), why=("Because.", *fair, "That is all."))
-    text = render_trace(trace)
-
-    assert "2. step0 (r=A) is not possible any more after step 3." in text
-    assert "3. The same is true of 4 other actions." in text
-    assert "4. That is all." in text
-
-
 @pytest.mark.parametrize(
     ("owner", "contents", "text"),
     [
