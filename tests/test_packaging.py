@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
 import subprocess
 import sys
@@ -52,7 +53,9 @@ def shipped() -> dict[str, str]:
 
 
 def test_the_source_distribution_has_what_the_wheel_is_made_of() -> None:
-    assert {f"/{folder}" for folder in [*shipped(), *PROJECT["wheel"]["packages"]]} <= set(PROJECT["sdist"]["include"])
+    needed = {f"/{name}" for name in [*shipped(), *PROJECT["wheel"]["only-include"]]}
+
+    assert needed <= set(PROJECT["sdist"]["include"])
 
 
 def test_whatever_code_looks_for_beside_the_package_ships_inside() -> None:
@@ -74,8 +77,8 @@ def test_every_file_of_the_shipped_folders_is_in_the_wheel(wheel: Path) -> None:
     assert expected == {name.removeprefix("kvproto/shipped/") for name in names} & expected
     assert "kvproto/shipped/benchmarks/kv_transfer.pml" in names
     assert "kvproto/engine/engine.c" in names
-    # Nothing at the top level but the package itself; of the front end what was built, and not what it was built from.
-    assert {"kvproto"} == {name.split("/")[0] for name in names if ".dist-info" not in name}
+    # At the top level the package and the plugin of pytest; of the front end what was built, and not the sources.
+    assert {"kvproto", "_kvproto_pytest.py"} == {name.split("/")[0] for name in names if ".dist-info" not in name}
 
 
 @pytest.mark.slow
@@ -116,7 +119,7 @@ def test_the_installed_wheel_works_from_an_empty_directory(wheel: Path, tmp_path
 
     has_model = "import sys; from kvproto.bench.runs import tuned_model; sys.exit(not tuned_model().is_file())"
     assert subprocess.run([python, "-c", has_model], cwd=empty, env=environment, check=False).returncode == 0
-    table = kvproto("check")
+    table = kvproto("check", "--no-progress")
     assert (1, "") == (table.returncode, table.stderr)
     assert "sglang@0.5.23            VIOLATED" in table.stdout
     trace = ".kvproto/traces/sglang-incident-reads_no_foreign_data.trace.json"
@@ -124,6 +127,26 @@ def test_the_installed_wheel_works_from_an_empty_directory(wheel: Path, tmp_path
     viewed = kvproto("view", trace, "-o", "page.html")
     assert (0, "") == (viewed.returncode, viewed.stderr)
     assert 'id="report-1"' in (empty / "page.html").read_text(encoding="utf-8")
+    for form in ("mermaid", "markdown", "svg", "itf", "shiviz", "perfetto"):
+        exported = kvproto("export", trace, "--to", form, "-o", f"trace.{form}")
+        assert (0, "") == (exported.returncode, exported.stderr)
+        assert (empty / f"trace.{form}").stat().st_size
+    refused = kvproto("export", "blocks.page_pool", "--to", "dot")
+    assert refused.returncode == 2
+    assert "pip install 'kvproto[graph]'" in refused.stderr
+    code, text = on_a_terminal([str(home / "bin" / "kvproto"), "show", trace, "--tui"], empty, environment)
+    assert code == 2
+    assert "pip install 'kvproto[tui]'" in text
     replayed = kvproto("replay", trace)
     assert replayed.returncode == 0
     assert "A's canary" in replayed.stdout
+
+
+def on_a_terminal(command: list[str], folder: Path, environment: dict[str, str]) -> tuple[int, str]:
+    """Exit code and output of a program that is run from a terminal."""
+    ours, its = pty.openpty()
+    done = subprocess.run(command, cwd=folder, env=environment, stdin=its, stdout=its, stderr=its, check=False)
+    os.close(its)
+    text = os.read(ours, 100_000).decode()
+    os.close(ours)
+    return done.returncode, text

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kvproto.explain import domain_edges
 from kvproto.trace.printable import printable, shown
@@ -16,27 +16,40 @@ from kvproto.trace.trace import State, Trace, Value
 if TYPE_CHECKING:
     from browser_chromium import Visit
 
-DIFFERENCES = """([place, text]) => {
-    const expected = JSON.parse(text), article = document.getElementById(place), found = [];
-    const cells = [...article.querySelectorAll(".maps .cell[data-page]")].map(cell => cell.getAttribute("aria-label"));
-    expected.cells.forEach((words, at) => {
-        if (cells[at] !== words) found.push(`cell ${at}: "${cells[at]}" and not "${words}"`);
-    });
-    if (cells.length !== expected.cells.length) found.push(`${cells.length} cells`);
-    const shown = new Map([...article.querySelectorAll("dl.state > div[data-path]")].map(
-        entry => [entry.getAttribute("data-path"), entry.querySelector("dd").textContent]));
-    for (const [path, value] of Object.entries(expected.state))
-        if (shown.get(path) !== value) found.push(`${path}: "${shown.get(path)}" and not "${value}"`);
-    if (shown.size !== Object.keys(expected.state).length) found.push(`${shown.size} variables`);
-    const words = article.querySelector(".cursor-words").textContent;
-    if (!words.startsWith(expected.words)) found.push(`"${words}" and not "${expected.words}"`);
-    if (!expected.places.includes(location.hash)) found.push(`the place is ${location.hash}`);
+DIFFERENCES = """async ([place, text, patience]) => {
+    const expected = JSON.parse(text), article = document.getElementById(place);
+    const look = () => {
+        const found = [];
+        const cells = [...article.querySelectorAll(".maps .cell[data-page]")].map(
+            cell => cell.getAttribute("aria-label"));
+        expected.cells.forEach((words, at) => {
+            if (cells[at] !== words) found.push(`cell ${at}: "${cells[at]}" and not "${words}"`);
+        });
+        if (cells.length !== expected.cells.length) found.push(`${cells.length} cells`);
+        const shown = new Map([...article.querySelectorAll("dl.state > div[data-path]")].map(
+            entry => [entry.getAttribute("data-path"), entry.querySelector("dd").textContent]));
+        for (const [path, value] of Object.entries(expected.state))
+            if (shown.get(path) !== value) found.push(`${path}: "${shown.get(path)}" and not "${value}"`);
+        if (shown.size !== Object.keys(expected.state).length) found.push(`${shown.size} variables`);
+        const words = article.querySelector(".cursor-words").textContent;
+        if (!words.startsWith(expected.words)) found.push(`"${words}" and not "${expected.words}"`);
+        if (!expected.places.includes(location.hash)) found.push(`the place is ${location.hash}`);
+        return found;
+    };
+    let found = look();
+    for (let more = patience; more && found.length; more--) {
+        await new Promise(requestAnimationFrame);
+        found = look();
+    }
     return found;
 }"""
 """What a page shows otherwise than expected; compared there, since half a surrogate pair does not travel."""
 
-PATIENCE = 40
-"""How often a page is looked at again, every 25 ms, before it is wrong: a script may draw a frame late."""
+SMALL: Any = {"width": 1000, "height": 400}
+"""A window for walks: drawing a larger one takes most of the time."""
+
+PATIENCE = 60
+"""For how many frames, about a second, a page may still be drawing before it is wrong."""
 
 
 class Expected:
@@ -105,12 +118,7 @@ def _joined(parts: Sequence[str]) -> str:
 
 def differences(visit: Visit, expected: Expected, number: int) -> list[str]:
     """How the page differs from state `number`; it may take a moment until it does not."""
-    argument = [expected.place, expected.at(number)]
-    for _ in range(PATIENCE):
-        found: list[str] = visit.ask(DIFFERENCES, argument)
-        if not found:
-            break
-        visit.page.wait_for_timeout(25)
+    found: list[str] = visit.ask(DIFFERENCES, [expected.place, expected.at(number), PATIENCE])
     return [f"state {number}: {text}" for text in found]
 
 

@@ -10,7 +10,7 @@ import pytest
 from browser_axe import violations
 from browser_chromium import opened
 from browser_traces import RECORDED, recorded
-from browser_walk import Expected, walk
+from browser_walk import SMALL, Expected, walk
 
 from kvproto.trace.trace import Trace
 
@@ -39,7 +39,7 @@ def test_walk(chromium: Browser, page_of: Pages, name: str) -> None:
     """Every state, and the rules of accessibility at the violation: in the dark for every other trace."""
     trace = recorded(name)
     scheme = SCHEMES[RECORDED.index(name) % 2]
-    with opened(chromium, page_of([trace]), color_scheme=scheme) as visit:
+    with opened(chromium, page_of([trace]), color_scheme=scheme, viewport=SMALL) as visit:
         assert [] == violations(visit)
 
         assert [] == walk(visit, Expected(trace))
