@@ -252,7 +252,7 @@ class _Picture:
         turn = [printable(note.text) for note in self.report.row(number).notes if note.kind == "turn"]
         forced = analysis.no_return.forced if analysis is not None and analysis.no_return is not None else None
         if forced == number and number < end:
-            turn.append("from here on every run ends in the violation")
+            turn.append("no run from here on avoids the violation")
         if loop == number and number < end:
             turn.append(f"steps {number + 1}-{end} come again and again")
         if number == end and self.report.ending:

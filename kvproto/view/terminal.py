@@ -50,9 +50,9 @@ def render_report(
     star = " (* the verdict rests on it)" if partly_guilty(report) else ""
     sections = [
         ("Why", _numbered(report.why, width)),
-        ("What would have stopped it", _numbered(what_if(report), width)),
         (f"What happened when{_part(choice)}", render_lanes(report, width=width, choice=choice)),
         ("Pages: owner<last writer", render_page_changes(report, width=width, choice=choice) if report.pools else ""),
+        ("What would have stopped it", _numbered(what_if(report), width)),
         (f"Steps{star}", render_steps(report, width=width, choice=choice)),
         ("Next", _commands(report.commands, width)),
     ]

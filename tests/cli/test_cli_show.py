@@ -81,7 +81,7 @@ def test_switches_that_are_off_are_counted(kv: Run) -> None:
 def test_what_would_have_stopped_it(kv: Run) -> None:
     """The recorded traces know it; `not` comes from the guard that would have refused."""
     text = kv("show", LATE).out
-    section = " ".join(text.partition("\nWhat would have stopped it\n")[2].partition("\nWhat happened")[0].split())
+    section = " ".join(text.partition("\nWhat would have stopped it\n")[2].partition("\nSteps")[0].split())
     analysis = codec.read(LATE).analysis
     assert analysis is not None
     guard = analysis.guard()

@@ -198,7 +198,7 @@ def test_the_point_of_no_return_is_a_rule_between_steps() -> None:
     at = [n for n, line in enumerate(lines) if re.match(r"[123]  ", line)]
 
     assert "=== POINT OF NO RETURN ===" == lines[at[0] + 1].strip()
-    assert "=== from here on every run ends in the violation ===" == lines[at[1] + 1].strip()
+    assert "=== no run from here on avoids the violation ===" == lines[at[1] + 1].strip()
 
 
 def test_red_dots_with_which_all_steps_happen_are_told() -> None:
