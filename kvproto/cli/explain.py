@@ -21,7 +21,7 @@ from kvproto.lang.properties import ClaimMark
 @click.option("--quick", is_flag=True, help="Of a trace only what its own steps tell: nothing is searched.")
 @click.option("--save", is_flag=True, help="Keep what was found out in the trace file: `show` and `view` tell it, too.")
 def explain(word: str, target: str | None, quick: bool, save: bool) -> None:
-    """What a code (KV107), a property or an action means; or what would have prevented a TRACE.
+    """Say what a code, a property or an action means, or a TRACE.
 
     Of a trace: the measures under which the same steps break no claim (and whether the claim then holds in the whole
     scope), the point of no return, and the single changes that the violation rests on.

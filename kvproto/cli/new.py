@@ -27,9 +27,9 @@ FILES = {
 @click.argument("name")
 @click.option("--folder", default=".", metavar="DIR", help="Where to write the files; default: the current folder.")
 def new(name: str, folder: str) -> None:
-    """Write a commented model NAME to start from: protocol, properties, model and tests.
+    """Write a model NAME to start from, with tests.
 
-    They pass as they are. Nothing that exists is overwritten.
+    Protocol, properties, model and tests are commented and pass as they are. Nothing that exists is overwritten.
     """
     place = Path(folder)
     texts = {place / file.format(name=name): _text(source, name) for source, file in FILES.items()}

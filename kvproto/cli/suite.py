@@ -38,7 +38,9 @@ SCHEMA = "kvproto.suite/1"
 @click.option("--markdown", metavar="FILE", help="Write a summary for a pull request.")
 @click.option("--quiet", "-q", is_flag=True, help="Print only what is not as expected.")
 def suite(expression: str | None, only_list: bool, workers: int | None, json_file: str | None, **given: Any) -> int:
-    """Search every shipped model of a public bug, buggy and fixed, and compare with what has to be found.
+    """Find every known bug again, and hold every fix to it.
+
+    Searches every shipped model of a public report, buggy and fixed, and compares with what has to be found.
 
     Exit 1 if a known bug is not found, if its shortest run has another length, or if a fix does not hold.
     """

@@ -37,7 +37,9 @@ STDOUT = "-"
 )
 @click.option("--open", "opened", is_flag=True, help="Open the page in the browser.")
 def view(traces: tuple[str, ...], output: str | None, replayed: bool, opened: bool) -> None:
-    """Write TRACE as one page that needs no network: why, diagram, page maps, steps, state.
+    """Write TRACE as one page that needs no network.
+
+    Why, diagram, page maps, steps, and the state at every step.
 
     Several traces, or a folder of them, come into one page, those with the same story together.
     """
