@@ -121,7 +121,7 @@ def test_hostile_names(word: str) -> None:
 @relaxed
 @given(ANY)
 def test_plain_text_is_drawn_as_it_is(text: str) -> None:
-    most = 6 * len(text) + 10
+    most = 10 * len(text) + 10
     for source in (plain(text, most), f"- {plain(text, most)}", f"x{inner(text, most)}"):
         drawn = Drawn(source)
         is_inert(drawn)
@@ -132,7 +132,7 @@ def test_plain_text_is_drawn_as_it_is(text: str) -> None:
 @relaxed
 @given(ANY)
 def test_code_is_drawn_as_it_is(text: str) -> None:
-    drawn = Drawn(f"x {code(text, 6 * len(text) + 10)} x")
+    drawn = Drawn(f"x {code(text, 10 * len(text) + 10)} x")
 
     is_inert(drawn)
     assert one_line(text).replace(NO_WIDTH, "") == "".join(drawn.code).replace(NO_WIDTH, "").strip()
