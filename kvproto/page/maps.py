@@ -196,7 +196,7 @@ def _key(report: Report) -> str:
     return drawing.svg({"xmlns": NAMESPACE, "class": "kv key", "role": "img", "aria-label": "how to read a page"})
 
 
-def key(report: Report, *, width: float = 700) -> Drawing:
+def key(report: Report, *, width: float = 640) -> Drawing:
     """The legend of the maps: samples with words."""
     x, y, parts = 4.0, 4.0, []
     for cell, more, told in _samples(report):
