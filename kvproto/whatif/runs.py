@@ -67,8 +67,10 @@ class Walker:
         if self.claim.kind == "invariant":
             return cond is not None and not self.machine.holds(cond, state)
         if self.claim.kind == "deadlock":
-            proper = cond is not None and self.machine.holds(cond, state)
-            return not proper and self.inside(state) and self._dead(state)
+            # Only ends are asked whether they are proper ones: elsewhere the condition need not make sense.
+            return (
+                self.inside(state) and self._dead(state) and not (cond is not None and self.machine.holds(cond, state))
+            )
         return False
 
     def inside(self, state: State) -> bool:

@@ -58,8 +58,7 @@ def continuations(system: System, claim: Claim, start: State, limit: int = 5000)
         if not inside:
             continue
         after, moved = _after(machine, claim, state)
-        proper = claim.cond is not None and claim.kind == "deadlock" and machine.holds(claim.cond, state)
-        if claim.kind == "deadlock" and not moved and not proper:
+        if claim.kind == "deadlock" and not moved and not (claim.cond and machine.holds(claim.cond, state)):
             found.bad.add(state)
         found.follow[state] = after - {state}
         for node in after:

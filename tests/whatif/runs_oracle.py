@@ -65,11 +65,12 @@ def _onward(machine: Machine, claim: Claim, state: State, left: int) -> Iterator
 def _broken(machine: Machine, claim: Claim, state: State) -> bool:
     if claim.kind == "invariant":
         return claim.cond is not None and not machine.holds(claim.cond, state)
-    if claim.kind == "assert" or (claim.cond is not None and machine.holds(claim.cond, state)):
-        return False
     constraint = machine.system.constraint
-    inside = constraint is None or machine.holds(constraint, state)
-    return inside and not any(_moves(machine, action, args, state) for action, args in _all(machine.system))
+    if claim.kind == "assert" or (constraint is not None and not machine.holds(constraint, state)):
+        return False
+    if any(_moves(machine, action, args, state) for action, args in _all(machine.system)):
+        return False
+    return claim.cond is None or not machine.holds(claim.cond, state)
 
 
 def _all(system: System) -> Iterator[tuple[Action, Args]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from futures_oracle import continuations
@@ -237,3 +238,41 @@ def recorded(name: str) -> tuple[System, Trace]:
     trace = codec.read(ROOT / "traces" / f"{name}{codec.SUFFIX}")
     model = find(trace.model).model
     return build(model, choose(model, preset=trace.preset, scope=trace.scope, sets=trace.parameters)), trace
+
+
+COUNTER = """\
+from kvproto.lang import Int, Machine, Model, Record, action, require
+
+
+class State(Record):
+    x: Int(0, 4)
+
+
+m = Machine("m", "")
+
+
+@action(m)
+def up(s):
+    require(s.x < 4)
+    s.x += 1
+
+
+def done(s):
+    return 4 // s.x == 2
+
+
+model = Model("counter", "", state=State, parts=[__name__], terminal=done)
+"""
+
+
+def test_only_ends_are_asked_whether_they_are_proper(tmp_path: Path) -> None:
+    """Where something can still happen the condition may go wrong; here it does at the start."""
+    with imported(COUNTER, tmp_path) as module:
+        system = system_of(module)
+        run = search(system, Options()).findings[0].counterexample
+
+        assert run is not None
+        answer = point_of_no_return(system, build_trace(system, run))
+
+        assert isinstance(answer, NoReturn)
+        assert (0, 0, (False,) * 5) == (answer.step, answer.forced, answer.avoidable)
