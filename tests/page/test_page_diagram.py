@@ -219,6 +219,15 @@ def test_many_writes_of_one_step_are_a_bundle_with_few_lines():
     assert "A posts to 0-15" in said(picture)
 
 
+def test_a_strip_is_marked_from_the_step_on_at_which_its_page_went_to_another():
+    picture = parsed(report(sender(4, lands=3)))
+    lost = {g.get("data-page"): parts(g, "lost") for g in groups(picture, "flight") if g.get("data-flight")}
+
+    # Step 5 gives all pages to B without freeing them; two writes have landed by then.
+    assert {"pool/0": [], "pool/1": []} == {page: marks for page, marks in lost.items() if not marks}
+    assert {"5"} == {mark.get("data-since") for marks in lost.values() for mark in marks}
+
+
 def test_strips_that_fly_together_stand_apart():
     found = report(sender(3, lands=3))
     again = replace(found.flights[0], posted=3, landed=None, ended=None, position="x")
@@ -241,6 +250,9 @@ def test_a_run_without_end_says_how_it_goes_on():
     assert ("2", "4") == (bracket.get("data-from"), bracket.get("data-to"))
     assert "repeats for ever" == said(bracket)
     assert "then step 2 again, for ever" in "".join(bracket.itertext())
+    ruler, (path,) = Ruler(again), parts(bracket, "line")
+    heights = [float(height) for height in re.findall(r"(?:M[-\d.]+ |V)([-\d.]+)", path.get("d", ""))]
+    assert [pytest.approx(ruler.y(4)), pytest.approx(ruler.y(2))] == heights  # from the last step up to the second
     (rest,) = groups(still, "loop")
     assert "then nothing happens any more" == said(rest)
     assert [] == groups(parsed(report(sender(2, lands=2))), "loop")
