@@ -94,8 +94,9 @@ class Content:
 _IN_TABLE = ("full", "text", "loc", "changes", "notes")
 """What the script reads from the table of steps."""
 
-_LISTS = ("off",)
-"""Facts that are opened only when asked for."""
+_LISTS = ("on", "off")
+_MANY = 8
+"""Facts that are lists are opened only when asked for, if they are as long as this."""
 
 
 def content(report: Report, number: int, label: str) -> Content:
@@ -113,8 +114,8 @@ def content(report: Report, number: int, label: str) -> Content:
         property=trace.property,
         claim=trace.claim,
         lead=_lead(report),
-        facts=tuple((key, text) for key, text in report.facts if key not in ("claim", *_LISTS)),
-        lists=tuple((key, tuple(text.split(", "))) for key, text in report.facts if key in _LISTS),
+        facts=tuple((key, text) for key, text in report.facts if key != "claim" and not _is_list(key, text)),
+        lists=tuple((key, tuple(text.split(", "))) for key, text in report.facts if _is_list(key, text)),
         commands=report.commands,
         why=report.why,
         whatif=report.whatif,
@@ -127,6 +128,10 @@ def content(report: Report, number: int, label: str) -> Content:
         data=_data(report, looks),
         looks=looks.template(),
     )
+
+
+def _is_list(key: str, text: str) -> bool:
+    return key in _LISTS and text.count(", ") >= _MANY
 
 
 def _steps(report: Report) -> str:

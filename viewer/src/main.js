@@ -117,9 +117,9 @@ class Page {
   }
 
   turn(direction) {
-    const { length } = this.order;
-    if (length < 2) return;
-    this.show(this.order[(this.order.indexOf(this.view.number) + direction + length) % length], null);
+    const place = this.order.indexOf(this.view.number) + direction;
+    if (place < 0 || place >= this.order.length) return;
+    this.show(this.order[place], null);
     scrollTo({ top: 0, behavior: "instant" });
   }
 
