@@ -11,6 +11,7 @@ from markupsafe import Markup
 from kvproto.page.looks import Looks
 from kvproto.report import Excerpt, Link, Replayed, Report, Row, Sentence, Span
 from kvproto.report.as_json import as_json
+from kvproto.trace.analysis import Dot
 from kvproto.trace.printable import printable, shown
 
 
@@ -155,8 +156,14 @@ def _data(report: Report, looks: Looks) -> dict[str, object]:
     assert isinstance(steps, list)
     data["steps"] = [{name: value for name, value in step.items() if name not in _IN_TABLE} for step in steps]
     reads = [[read.step, f"{read.page.pool}/{read.page.label}", read.reader, read.content] for read in report.reads]
+    dots = [[dot.step, dot.path, _then(dot)] for dot in report.trace.analysis.dots] if report.trace.analysis else []
     drawn = [[[looks.number(cell) for cell in history] for history in pool.cells] for pool in report.pools]
-    return {**data, "reads": reads, "looks": drawn}
+    return {**data, "reads": reads, "dots": dots, "looks": drawn}
+
+
+def _then(dot: Dot) -> str:
+    """What had followed if the step had left the variable as it was."""
+    return "the claim would hold" if dot.effect == "harmless" else f"step {dot.at} could not happen"
 
 
 def _written(report: Report, name: str) -> dict[str, Written]:

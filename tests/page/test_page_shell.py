@@ -20,6 +20,7 @@ from kvproto.page.shell import page
 from kvproto.replay import replay
 from kvproto.report import Link, Replayed, Report, Seen, Span, report
 from kvproto.trace import codec
+from kvproto.trace.analysis import Analysis, Dot
 from kvproto.trace.printable import shown
 
 NAMES = sorted(path.name.removesuffix(codec.SUFFIX) for path in TRACES.glob(f"*{codec.SUFFIX}"))
@@ -236,6 +237,16 @@ def test_what_would_have_been() -> None:
     assert "open" in section.attributes
     assert "Without step 2 it would hold." in section.text
     assert "#t1.s2" == section.one("a").attributes["href"]
+
+
+def test_the_script_knows_the_changes_that_the_violation_rests_on() -> None:
+    harmless = Dot(3, "req[A].decode", "READY", "IDLE", "harmless", 17)
+    refused = Dot(4, "clock", 1, 0, "refused", 9, "x > 0")
+    trace = replace(recorded(INCIDENT), analysis=Analysis(dots=(harmless, refused)))
+
+    expected = [[3, "req[A].decode", "the claim would hold"], [4, "clock", "step 9 could not happen"]]
+    assert expected == content(report(trace), 1, "").data["dots"]
+    assert [] == content(report(replace(trace, analysis=None)), 1, "").data["dots"]
 
 
 def test_a_run_without_steps() -> None:

@@ -8,6 +8,7 @@ export function Live({ view }) {
     <>
       <Moment view={view} />
       <Values view={view} />
+      <Dots view={view} />
       <OnTheWay view={view} />
       <PageHistory view={view} />
       <Source view={view} />
@@ -128,6 +129,18 @@ function Variable({ view, path, changed }) {
       <dt>{path}</dt><dd>{trace.value(path, state)}</dd>
       {changed ? <dd class="was">{trace.value(path, state - 1)}</dd> : null}
     </div>
+  );
+}
+
+// The changes of the step that the violation rests on.
+function Dots({ view }) {
+  const dots = view.trace.data.dots.filter(([step]) => step === view.state);
+  if (!dots.length) return null;
+  return (
+    <section class="dots">
+      <h2>Had it left one of these as it was</h2>
+      <ul>{dots.map(([, path, then]) => <li><code>{path}</code> {then}</li>)}</ul>
+    </section>
   );
 }
 
