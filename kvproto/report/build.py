@@ -52,7 +52,7 @@ def report(
         facts=header(trace),
         commands=commands(trace, file or file_name(trace), verbs),
         why=tuple(sentence(printable(text), facts.end) for text in causes),
-        whatif=tuple(sentence(text, facts.end) for text in told(trace)),
+        whatif=tuple(sentence(text, facts.end) for text in told(trace) if text not in causes),
         lanes=tuple(dict.fromkeys([*trace.vocabulary.lanes, *(step.lane for step in trace.steps)])),
         requests=_requests(trace, found),
         rows=_rows(facts, sent, found),

@@ -23,6 +23,9 @@ Content = Counter[str]
 FLAG = ""
 """The element of a flag that is raised."""
 
+SHORTEST = 2
+"""Words of more letters than that tell what a message is."""
+
 _INDEX = re.compile(r"\[[^\[\]]*\]")
 
 
@@ -101,5 +104,6 @@ def _like(path: str) -> str:
 
 
 def _word(path: str, text: str) -> str:
-    """What the message is called: its element, or the name of the flag."""
-    return text or _INDEX.sub("", path).rpartition(".")[2]
+    """What the message is called: its element, or the name of the flag; a number or label alone says too little."""
+    place = _INDEX.sub("", path).rpartition(".")[2]
+    return text if len(text) > SHORTEST and not text.isdecimal() else f"{place} {text}".rstrip()

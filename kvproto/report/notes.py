@@ -13,7 +13,7 @@ def notes(facts: Facts) -> dict[int, list[Note]]:
     """Notes by step."""
     found: dict[int, list[Note]] = {}
     for flight in facts.domain.flights:
-        note = _landing(flight)
+        note = _landing(flight) or _bytes(facts, flight)
         if note is not None and flight.landed is not None:
             found.setdefault(flight.landed, []).append(note)
     for number, reads in wrong_reads(facts).items():
@@ -35,6 +35,17 @@ def _landing(flight: Flight) -> Note | None:
     now = f"{printable(owner)}'s" if owner is not None else "free"
     kind, word = ("late", "LATE") if flight.late else ("bytes", "WRONG BYTES")
     return Note(kind, f"{word}: posted at {flight.posted} by {printable(flight.request)}, {page} is {now} now")
+
+
+def _bytes(facts: Facts, flight: Flight) -> Note | None:
+    """The note on a landing that brings what the request has never computed: its source held another's content."""
+    if flight.landed is None or flight.target is None:
+        return None
+    content = facts.content(flight.target, flight.landed, flight.slice)
+    if content is None or content == flight.request:
+        return None
+    whose, page = printable(flight.request), printable(flight.target.label)
+    return Note("bytes", f"WRONG BYTES: {whose}'s write brings {printable(content)}'s to page {page}")
 
 
 def wrong_reads(facts: Facts) -> dict[int, list[PageRead]]:
