@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 from itertools import pairwise, permutations
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, event, given, reject, settings
@@ -118,6 +119,17 @@ def test_orders_of_random_runs(steps: list[Step], data: st.DataObject) -> None:
     assert greedy.steps in allowed
     assert exact.steps in allowed
     assert measured(exact.steps, steps, texts) == min(measured(order, steps, texts) for order in allowed)
+    assert all(effect(order, steps) == effect(tuple(range(len(steps))), steps) for order in allowed)
+
+
+def effect(order: tuple[int, ...], steps: list[Step]) -> tuple[dict[str, object], dict[int, object]]:
+    """What the variables hold in the end, and what each step has read: who wrote it, having read what."""
+    held: dict[str, object] = dict.fromkeys("xyz")
+    seen: dict[int, object] = {}
+    for n in order:
+        seen[n] = tuple(held[path] for path in steps[n].reads)
+        held |= dict.fromkeys(steps[n].writes, (n, seen[n]))
+    return held, seen
 
 
 def keeps(order: tuple[int, ...], needs: list[int]) -> bool:
@@ -276,6 +288,48 @@ def test_switches_that_are_not_needed_can_be_off_together() -> None:
     steps = tuple((actions[action.name], args) for action, args in run.steps)
     assert len(build_trace(fewer, replace(run, claim=fewer.claim(run.claim.name), steps=steps)).steps) == len(steps)
     assert "client_disconnects" not in off, "nothing is given back before its time unless a client leaves"
+
+
+EITHER = """\
+from kvproto.lang import Bool, Machine, Model, Params, Record, action, flag, invariant, require
+
+
+class Config(Params):
+    one: bool = flag(True, "")
+    two: bool = flag(True, "")
+
+
+cfg = Config()
+
+
+class State(Record):
+    done: Bool
+
+
+m = Machine("m", "")
+
+
+@action(m)
+def act(s):
+    require(cfg.one or cfg.two)
+    s.done = True
+
+
+@invariant("")
+def undone(s):
+    return not s.done
+
+
+model = Model("either", "", state=State, parts=[__name__], params=Config)
+"""
+
+
+def test_of_two_switches_that_do_the_same_one_is_needed(tmp_path: Path) -> None:
+    """Each could be off, but not both: the one that is declared first is."""
+    with imported(EITHER, tmp_path) as module:
+        run = found_by_search(system_of(module), "undone")
+
+        assert needless(Variants(module.model), choose(module.model), run) == ("one",)
 
 
 def test_claims_about_runs_and_witnesses_are_left_alone() -> None:
