@@ -46,8 +46,16 @@ def setting(guard: Guard) -> str:
 
 def guard_sentence(trace: Trace, guard: Guard) -> str:
     """`With token_count_check on, step 16, commit(r=A), would have been refused: it needs ...`."""
-    release = f" ({printable(guard.release)})" if guard.release and guard.kind == "switch" else ""
-    return f"With {setting(guard)}{release}, {_effect(trace, guard)}."
+    return f"With {setting(guard)}{_meaning(guard)}, {_effect(trace, guard)}."
+
+
+def _meaning(guard: Guard) -> str:
+    """` (0.5.21: what the model says of the switch)`; what is switched off is not described by that."""
+    if guard.kind != "switch":
+        return ""
+    about = cut(printable(" ".join(guard.about.split())), 100) if guard.value is not False else ""
+    words = ": ".join(filter(None, [printable(guard.release), about]))
+    return f" ({words})" if words else ""
 
 
 def _effect(trace: Trace, guard: Guard) -> str:
@@ -57,8 +65,10 @@ def _effect(trace: Trace, guard: Guard) -> str:
         return "the same steps break nothing"
     if guard.effect == "diverted":
         return f"{at(trace, guard.step)} {led}, and the claim would have held to the end"
-    refused = f"{at(trace, guard.step)} would have been refused{because(guard)}"
-    return refused if guard.since == guard.step else f"{at(trace, guard.since)} {led}; then {refused}"
+    refused = f"{at(trace, guard.step)} would have been refused"
+    if guard.since == guard.step:
+        return refused + because(guard)
+    return f"{at(trace, guard.since)} {led}; then {refused}"
 
 
 def at(trace: Trace, number: int) -> str:

@@ -61,6 +61,10 @@ def test_each_way_of_being_a_guard() -> None:
     early = replace(CHECK, since=1, difference="x = 1 instead of 0; y = 2 instead of 1 and 3 more", release="2.0")
     assert told(early).startswith("With check on (2.0), step 1, ")
     assert "would have led to x = 1 instead of 0; then step 2, " in told(early)
+    assert told(early).endswith("would have been refused.")
+    assert told(replace(early, about="who  looks")).startswith("With check on (2.0: who looks), step 1, ")
+    assert told(replace(CHECK, about="who looks")).startswith("With check on (who looks), step 2, ")
+    assert told(replace(CHECK, about="who looks", value=False)).startswith("With check off, step 2, ")
     assert told(replace(CHECK, effect="harmless")) == "With check on, the same steps break nothing."
     diverted = replace(CHECK, effect="diverted", difference="x = 1 instead of 0")
     assert told(diverted).endswith("would have led to x = 1 instead of 0, and the claim would have held to the end.")
