@@ -14,8 +14,8 @@ export function format(trace, state) {
 const SPAN = 10_000;
 const MOST = 100;
 
-// Browsers complain of a page that changes its address all the time, as when a key is held down: some are left out, the last
-// never.  The clock and the waiting are given, for tests.
+// Browsers complain of a page that changes its address all the time, as when a key is held down: some are
+// left out, the last never.  The clock and the waiting are given, for tests.
 export class Address {
   constructor(write, now = () => performance.now(), wait = (call, time) => setTimeout(call, time)) {
     this.write = write;

@@ -2,14 +2,20 @@
 
 export function adopt(article, data) {
   data.init = {};
-  for (const name of article.querySelectorAll(".initial dt")) data.init[name.textContent] = name.nextElementSibling.textContent;
+  for (const name of article.querySelectorAll(".initial dt"))
+    data.init[name.textContent] = name.nextElementSibling.textContent;
   const rows = article.querySelectorAll(".steps tr[data-step]");
   data.steps.forEach((step, index) => {
     const [, what, changed, place] = rows[index + 1].querySelectorAll(":scope > td");
     step.full = what.querySelector("code").textContent;
     step.text = what.querySelector("p").textContent;
-    step.notes = [...what.querySelectorAll(".note")].map((note) => [note.className.replace("note ", ""), note.textContent]);
-    step.changes = [...changed.querySelectorAll("li")].map((line) => [...line.children].map((part) => part.textContent));
+    step.notes = [...what.querySelectorAll(".note")].map((note) => [
+      note.className.replace("note ", ""),
+      note.textContent,
+    ]);
+    step.changes = [...changed.querySelectorAll("li")].map((line) =>
+      [...line.children].map((part) => part.textContent),
+    );
     step.loc = place.textContent;
   });
   return data;

@@ -108,7 +108,8 @@ export class Diagram {
     const frame = this.svg?.parentElement;
     if (!frame || frame.scrollWidth <= frame.clientWidth) return;
     const dot = row.querySelector(".dot") ?? row;
-    frame.scrollLeft += dot.getBoundingClientRect().left - frame.getBoundingClientRect().left - frame.clientWidth / 3;
+    frame.scrollLeft +=
+      dot.getBoundingClientRect().left - frame.getBoundingClientRect().left - frame.clientWidth / 3;
   }
 
   mark(found) {
@@ -166,7 +167,9 @@ export class Diagram {
 }
 
 function* movers(element) {
-  const transform = /^translate\(\s*(-?[\d.]+)[\s,]+(-?[\d.]+)\s*\)(.*)$/.exec(element.getAttribute("transform") ?? "");
+  const transform = /^translate\(\s*(-?[\d.]+)[\s,]+(-?[\d.]+)\s*\)(.*)$/.exec(
+    element.getAttribute("transform") ?? "",
+  );
   if (transform) {
     const [, x, y, rest] = transform;
     yield (move) => element.setAttribute("transform", `translate(${x},${round(move(Number(y)))})${rest}`);

@@ -12,7 +12,8 @@ export function parse(query) {
   return parts;
 }
 
-// Whether a step fits all parts.  While a name is being typed its beginning is enough, as long as nothing has the whole of it.
+// Whether a step fits all parts.  While a name is being typed its beginning is enough, as long as nothing has
+// the whole of it.
 export function matcher(query, steps) {
   const parts = parse(query).map(([key, text]) => [key, text, whole(key, text, steps)]);
   return (step) => parts.every(([key, text, exact]) => fits(step, key, text, exact));

@@ -9,11 +9,20 @@ function Help({ close, several }) {
     <form method="dialog">
       <h2 id="help-title">Keys</h2>
       <dl>
-        {keys.map(([names, what]) => <div><dt>{names.map((name) => [<kbd>{keyName(name)}</kbd>, " "])}</dt><dd>{what}</dd></div>)}
+        {keys.map(([names, what]) => (
+          <div>
+            <dt>{names.map((name) => [<kbd>{keyName(name)}</kbd>, " "])}</dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
       </dl>
-      <p>A click on a row of the picture or on a step's number moves the cursor, one on a page shows the page's history. The
-        address of the page holds the cursor: copy it to show somebody this very state.</p>
-      <button type="button" onclick={close}>close</button>
+      <p>
+        A click on a row of the picture or on a step's number moves the cursor, one on a page shows the page's
+        history. The address of the page holds the cursor: copy it to show somebody this very state.
+      </p>
+      <button type="button" onclick={close}>
+        close
+      </button>
     </form>
   );
 }

@@ -18,7 +18,9 @@ export function history(trace, name) {
 
 function began(cell) {
   const owner = cell.owner === null ? "free" : `owned by ${cell.owner}`;
-  const written = cell.contents.every((writer) => writer === null) ? "never written" : `written by ${named(cell.contents)}`;
+  const written = cell.contents.every((writer) => writer === null)
+    ? "never written"
+    : `written by ${named(cell.contents)}`;
   return [{ step: 0, kind: "start", text: `${owner}, ${written}` }];
 }
 
@@ -29,7 +31,8 @@ function changed(step, old, now) {
     if (now.owner !== null) events.push({ step, kind: "given", text: `given to ${now.owner}` });
   }
   const posted = added(now.coming, old.coming);
-  for (const request of posted) events.push({ step, kind: "posted", text: `a write of ${request} is on its way to it` });
+  for (const request of posted)
+    events.push({ step, kind: "posted", text: `a write of ${request} is on its way to it` });
   const written = now.contents.filter((writer, index) => writer !== old.contents[index]);
   if (written.length) {
     const wrong = written.some((writer) => writer !== null && writer !== now.owner);

@@ -28,7 +28,9 @@ class Page {
 
   // The traces in the order of the list, which is by clusters.
   #order() {
-    const listed = [...document.querySelectorAll("#traces a[data-trace]")].map((link) => Number(link.dataset.trace));
+    const listed = [...document.querySelectorAll("#traces a[data-trace]")].map((link) =>
+      Number(link.dataset.trace),
+    );
     return listed.length ? listed : this.articles.map((article) => Number(article.dataset.trace));
   }
 
@@ -91,7 +93,9 @@ class Page {
     const place = parse(hash);
     const known = place && this.order.includes(place.trace);
     if (!known && !start) return;
-    this.show(known ? place.trace : this.order[0], known ? place.state : null, { scroll: Boolean(known && place.state !== null) });
+    this.show(known ? place.trace : this.order[0], known ? place.state : null, {
+      scroll: Boolean(known && place.state !== null),
+    });
   }
 
   // Shows a trace at a state; without one at its last.

@@ -67,7 +67,12 @@ function paint(cell, now, look) {
 
 function wrap(svg, right) {
   const cells = [...svg.querySelectorAll("g.cell")];
-  const places = (svg.places ??= cells.map((cell) => cell.getAttribute("transform").match(/[\d.]+/g).map(Number)));
+  const places = (svg.places ??= cells.map((cell) =>
+    cell
+      .getAttribute("transform")
+      .match(/[\d.]+/g)
+      .map(Number),
+  ));
   const size = (svg.size ??= svg.getAttribute("viewBox").split(" ").slice(2).map(Number));
   const [left, top] = places[0];
   const across = places.findIndex(([x], index) => index > 0 && x === left);
@@ -77,7 +82,10 @@ function wrap(svg, right) {
   if (svg.columns === now) return;
   svg.columns = now;
   cells.forEach((cell, index) => {
-    cell.setAttribute("transform", `translate(${left + (index % now) * wide},${top + Math.floor(index / now) * high})`);
+    cell.setAttribute(
+      "transform",
+      `translate(${left + (index % now) * wide},${top + Math.floor(index / now) * high})`,
+    );
   });
   const [w, h] = [now * wide, Math.ceil(cells.length / now) * high];
   svg.setAttribute("viewBox", `0 0 ${w} ${h}`);

@@ -17,21 +17,36 @@ export function Live({ view }) {
 }
 
 function StepLink({ view, step, children }) {
-  return <a href={`#t${view.number}.s${step}`} data-step={step}>{children.length ? children : `step ${step}`}</a>;
+  return (
+    <a href={`#t${view.number}.s${step}`} data-step={step}>
+      {children.length ? children : `step ${step}`}
+    </a>
+  );
 }
 
 function Moment({ view }) {
   const { trace, state } = view;
   if (state === 0) {
-    return <section class="moment"><h2>The start</h2><p>Nothing has happened yet.</p></section>;
+    return (
+      <section class="moment">
+        <h2>The start</h2>
+        <p>Nothing has happened yet.</p>
+      </section>
+    );
   }
   const step = trace.step(state);
   return (
     <section class="moment">
-      <h2>Step {state} <span class="lane">{step.lane}</span> {step.guilty ? <span class="cause">cause</span> : null}</h2>
-      <p class="call"><code>{step.full}</code></p>
+      <h2>
+        Step {state} <span class="lane">{step.lane}</span> {step.guilty ? <span class="cause">cause</span> : null}
+      </h2>
+      <p class="call">
+        <code>{step.full}</code>
+      </p>
       <p>{step.text}</p>
-      {step.notes.map(([kind, text]) => <p class={`note ${kind}`}>{text}</p>)}
+      {step.notes.map(([kind, text]) => (
+        <p class={`note ${kind}`}>{text}</p>
+      ))}
       <Exchanges view={view} />
     </section>
   );
@@ -43,30 +58,64 @@ function Exchanges({ view }) {
   const { messages, flights } = trace.data;
   const lines = [];
   for (const message of messages) {
-    if (message.sent === state) lines.push(<>sends <i>{message.text}</i>, {taken(view, message)}</>);
+    if (message.sent === state)
+      lines.push(
+        <>
+          sends <i>{message.text}</i>, {taken(view, message)}
+        </>,
+      );
     if (message.taken === state) {
-      lines.push(<>takes <i>{message.text}</i>, sent by {message.sender} at <StepLink view={view} step={message.sent} /></>);
+      lines.push(
+        <>
+          takes <i>{message.text}</i>, sent by {message.sender} at <StepLink view={view} step={message.sent} />
+        </>,
+      );
     }
   }
   for (const flight of flights) {
-    if (flight.posted === state) lines.push(<>posts a write of {flight.request}{into(flight)}, {landing(view, flight)}</>);
+    if (flight.posted === state)
+      lines.push(
+        <>
+          posts a write of {flight.request}
+          {into(flight)}, {landing(view, flight)}
+        </>,
+      );
     if (flight.ended === state) {
       const word = flight.landed === state ? "lands" : "drops";
-      lines.push(<>{word} a write of {flight.request}{into(flight)}, posted at <StepLink view={view} step={flight.posted} /></>);
+      lines.push(
+        <>
+          {word} a write of {flight.request}
+          {into(flight)}, posted at <StepLink view={view} step={flight.posted} />
+        </>,
+      );
     }
   }
-  return lines.length ? <ul class="exchanges">{lines.map((line) => <li>{line}</li>)}</ul> : null;
+  return lines.length ? (
+    <ul class="exchanges">
+      {lines.map((line) => (
+        <li>{line}</li>
+      ))}
+    </ul>
+  ) : null;
 }
 
 function taken(view, message) {
   if (message.taken === null) return "which nobody takes";
-  return <>taken by {message.taker} at <StepLink view={view} step={message.taken} /></>;
+  return (
+    <>
+      taken by {message.taker} at <StepLink view={view} step={message.taken} />
+    </>
+  );
 }
 
 function landing(view, flight) {
   if (flight.ended === null) return "which does not land in this run";
   const word = flight.landed === null ? "dropped" : flight.late ? "which lands LATE" : "which lands";
-  return <>{word} at <StepLink view={view} step={flight.ended} /></>;
+  return (
+    <>
+      {word} at <StepLink view={view} step={flight.ended} />
+    </>
+  );
 }
 
 function into(flight) {
@@ -82,8 +131,13 @@ function Values({ view }) {
     <section class="values">
       <h2>
         {full ? "All variables" : "What it changed"}
-        <button type="button" class="full-toggle" aria-pressed={String(full)} onclick={() => view.toggleFull()}
-          title="changes only, or every variable (d)">
+        <button
+          type="button"
+          class="full-toggle"
+          aria-pressed={String(full)}
+          onclick={() => view.toggleFull()}
+          title="changes only, or every variable (d)"
+        >
           {full ? "changes only" : `${unchanged} unchanged`}
         </button>
       </h2>
@@ -97,13 +151,21 @@ function Changes({ view }) {
   if (!changes.length) return <p class="none">No variable.</p>;
   return (
     <dl class="state diff">
-      {changes.map(([path, old, now]) => <div data-path={path}><dt>{path}</dt><dd class="was">{old}</dd><dd class="now">{now}</dd></div>)}
+      {changes.map(([path, old, now]) => (
+        <div data-path={path}>
+          <dt>{path}</dt>
+          <dd class="was">{old}</dd>
+          <dd class="now">{now}</dd>
+        </div>
+      ))}
     </dl>
   );
 }
 
 function Everything({ view, changed }) {
-  const groups = [...view.groups].map(([name, paths]) => <Group view={view} name={name} paths={paths} changed={changed} />);
+  const groups = [...view.groups].map(([name, paths]) => (
+    <Group view={view} name={name} paths={paths} changed={changed} />
+  ));
   return <div class="groups">{groups}</div>;
 }
 
@@ -112,11 +174,19 @@ function Group({ view, name, paths, changed }) {
   const count = paths.filter((path) => path in changed).length;
   return (
     <div class={count ? "group changed" : "group"}>
-      <h3><button type="button" aria-expanded={String(open)} onclick={() => view.toggleGroup(name)}>
-        {name} <span>{count ? `${count} changed, ` : ""}{paths.length - count} unchanged</span>
-      </button></h3>
+      <h3>
+        <button type="button" aria-expanded={String(open)} onclick={() => view.toggleGroup(name)}>
+          {name}{" "}
+          <span>
+            {count ? `${count} changed, ` : ""}
+            {paths.length - count} unchanged
+          </span>
+        </button>
+      </h3>
       <dl class="state" hidden={!open}>
-        {paths.map((path) => <Variable view={view} path={path} changed={path in changed} />)}
+        {paths.map((path) => (
+          <Variable view={view} path={path} changed={path in changed} />
+        ))}
       </dl>
     </div>
   );
@@ -126,7 +196,8 @@ function Variable({ view, path, changed }) {
   const { trace, state } = view;
   return (
     <div data-path={path} class={changed ? "changed" : null}>
-      <dt>{path}</dt><dd>{trace.value(path, state)}</dd>
+      <dt>{path}</dt>
+      <dd>{trace.value(path, state)}</dd>
       {changed ? <dd class="was">{trace.value(path, state - 1)}</dd> : null}
     </div>
   );
@@ -139,7 +210,13 @@ function Dots({ view }) {
   return (
     <section class="dots">
       <h2>Had it left one of these as it was</h2>
-      <ul>{dots.map(([, path, then]) => <li><code>{path}</code> {then}</li>)}</ul>
+      <ul>
+        {dots.map(([, path, then]) => (
+          <li>
+            <code>{path}</code> {then}
+          </li>
+        ))}
+      </ul>
     </section>
   );
 }
@@ -151,13 +228,31 @@ function OnTheWay({ view }) {
   const lines = [
     ...trace.data.messages
       .filter((message) => open(message.sent, message.taken))
-      .map((message) => <><i>{message.text}</i> from {message.sender}, since <StepLink view={view} step={message.sent} /></>),
+      .map((message) => (
+        <>
+          <i>{message.text}</i> from {message.sender}, since <StepLink view={view} step={message.sent} />
+        </>
+      )),
     ...trace.data.flights
       .filter((flight) => open(flight.posted, flight.ended))
-      .map((flight) => <>a write of {flight.request}{into(flight)}, posted at <StepLink view={view} step={flight.posted} /></>),
+      .map((flight) => (
+        <>
+          a write of {flight.request}
+          {into(flight)}, posted at <StepLink view={view} step={flight.posted} />
+        </>
+      )),
   ];
   if (!lines.length) return null;
-  return <section class="way"><h2>On the way</h2><ul>{lines.map((line) => <li>{line}</li>)}</ul></section>;
+  return (
+    <section class="way">
+      <h2>On the way</h2>
+      <ul>
+        {lines.map((line) => (
+          <li>{line}</li>
+        ))}
+      </ul>
+    </section>
+  );
 }
 
 function PageHistory({ view }) {
@@ -166,14 +261,32 @@ function PageHistory({ view }) {
   const pools = [...Map.groupBy(trace.pages.keys(), (name) => trace.pages.get(name).pool.name)];
   return (
     <section class="history">
-      <h2><label>History of page{" "}
-        <select class="pick" onchange={(event) => view.pick(event.currentTarget.value || null)}>
-          <option value="" selected={picked === null}>choose</option>
-          {pools.map(([pool, names]) => <optgroup label={pool}>
-            {names.map((name) => <option value={name} selected={name === picked}>{name}</option>)}
-          </optgroup>)}
-        </select></label></h2>
-      {picked === null ? null : <ol>{history(trace, picked).map((event) => <Event view={view} event={event} state={state} />)}</ol>}
+      <h2>
+        <label>
+          History of page{" "}
+          <select class="pick" onchange={(event) => view.pick(event.currentTarget.value || null)}>
+            <option value="" selected={picked === null}>
+              choose
+            </option>
+            {pools.map(([pool, names]) => (
+              <optgroup label={pool}>
+                {names.map((name) => (
+                  <option value={name} selected={name === picked}>
+                    {name}
+                  </option>
+                ))}
+              </optgroup>
+            ))}
+          </select>
+        </label>
+      </h2>
+      {picked === null ? null : (
+        <ol>
+          {history(trace, picked).map((event) => (
+            <Event view={view} event={event} state={state} />
+          ))}
+        </ol>
+      )}
     </section>
   );
 }
@@ -183,7 +296,10 @@ function Event({ view, event, state }) {
   const call = event.step ? <code>{view.trace.step(event.step).call}</code> : null;
   return (
     <li class={event.step > state ? `${event.kind} later` : event.kind} aria-current={now ? "step" : null}>
-      <StepLink view={view} step={event.step}>{event.step ? `step ${event.step}` : "start"}</StepLink> {call} {event.text}
+      <StepLink view={view} step={event.step}>
+        {event.step ? `step ${event.step}` : "start"}
+      </StepLink>{" "}
+      {call} {event.text}
     </li>
   );
 }
@@ -194,7 +310,9 @@ function Source({ view }) {
   const written = view.excerpt(step.action);
   return (
     <section class="source">
-      <h2>As it is written <span class="place">{step.loc}</span></h2>
+      <h2>
+        As it is written <span class="place">{step.loc}</span>
+      </h2>
       {written ? <div class="excerpt">{copied(written)}</div> : null}
     </section>
   );

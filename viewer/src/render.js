@@ -1,5 +1,5 @@
-// Panels as functions from the state to what is to be seen, and an update that touches only what has changed: focus, scroll
-// position and selected text stay where they are.
+// Panels as functions from the state to what is to be seen, and an update that touches only what has changed:
+// focus, scroll position and selected text stay where they are.
 
 // What JSX becomes: a plan of an element, or what a function of its attributes gives.
 export function h(type, attributes, ...children) {

@@ -103,7 +103,12 @@ export class View {
     const used = new Set(this.trace.steps.map((step) => step.lane));
     for (const lane of this.trace.data.lanes.filter((name) => used.has(name))) {
       const button = document.createElement("button");
-      Object.assign(button, { type: "button", className: "lane-toggle", textContent: lane, title: `show the steps of ${lane}` });
+      Object.assign(button, {
+        type: "button",
+        className: "lane-toggle",
+        textContent: lane,
+        title: `show the steps of ${lane}`,
+      });
       button.dataset.lane = lane;
       button.setAttribute("aria-pressed", "true");
       button.addEventListener("click", () => this.toggleLane(lane, button));
@@ -196,7 +201,11 @@ export class View {
   }
 
   excerpt(action) {
-    return [...this.article.querySelectorAll(".sources .excerpt")].find((excerpt) => excerpt.dataset.action === action) ?? null;
+    return (
+      [...this.article.querySelectorAll(".sources .excerpt")].find(
+        (excerpt) => excerpt.dataset.action === action,
+      ) ?? null
+    );
   }
 
   // Which rows are to be seen follows from the filter, the lanes and the folding.
@@ -242,6 +251,11 @@ export class View {
   // Back to the plain picture, one thing after the other.
   escape() {
     const box = document.activeElement;
+    const machines = this.bar.querySelector(".machines");
+    if (machines.open) {
+      machines.open = false;
+      return;
+    }
     if (box === this.searchBox || box === this.filterBox) {
       box.blur();
       return;
@@ -253,7 +267,6 @@ export class View {
       this.filterBox.value = this.filter = "";
       this.arrange();
     } else if (this.picked !== null) this.pick(null);
-    else this.bar.querySelector(".machines").open = false;
   }
 
   // How much of the window the panels that stay take away.

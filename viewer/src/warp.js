@@ -1,7 +1,7 @@
 // Rows of the picture are moved by moving everything that has a place on the way from one row to the next.
 
-// From the places of rows as drawn to those as shown.  `rows` are the numbers of the rows to be seen, in order; a row that is
-// not seen lies where the next one is that is, or below the last.
+// From the places of rows as drawn to those as shown.  `rows` are the numbers of the rows to be seen, in
+// order; a row that is not seen lies where the next one is that is, or below the last.
 export function warp(top, pitch, count, rows) {
   const places = new Float64Array(count + 2);
   let seen = 0;

@@ -14,7 +14,11 @@ function example() {
   const written = [];
   const waiting = [];
   let time = 0;
-  const address = new Address((hash) => written.push(hash), () => time, (call, span) => waiting.push([time + span, call]));
+  const address = new Address(
+    (hash) => written.push(hash),
+    () => time,
+    (call, span) => waiting.push([time + span, call]),
+  );
   const pass = (span) => {
     time += span;
     for (const [due, call] of waiting.splice(0)) due <= time ? call() : waiting.push([due, call]);

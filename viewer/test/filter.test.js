@@ -24,7 +24,14 @@ const STEPS = [
 const shown = (query) => STEPS.map(matcher(query, STEPS)).flatMap((fits, index) => (fits ? [index] : []));
 
 test("keys, quotes and free words", () => {
-  assert.deepEqual([["lane", "decode"], ["", "late"], ["page", "3"]], parse("lane=decode LATE  Page=3"));
+  assert.deepEqual(
+    [
+      ["lane", "decode"],
+      ["", "late"],
+      ["page", "3"],
+    ],
+    parse("lane=decode LATE  Page=3"),
+  );
   assert.deepEqual([["lane", "gpu worker"]], parse('lane="GPU worker"'));
   assert.deepEqual([["lane", "gpu wo"]], parse('lane="gpu wo'));
   assert.deepEqual([["", "x=1"]], parse("x=1"));

@@ -18,7 +18,11 @@ test("the way of a late write", () => {
       [13, cell("B", [null], ["A"])],
       [18, cell("B", ["A"])],
     ],
-    [[19, "decode/3", "B", "A"], [19, "decode/4", "B", "A"], [100, "decode/3", "B", "A"]],
+    [
+      [19, "decode/3", "B", "A"],
+      [19, "decode/4", "B", "A"],
+      [100, "decode/3", "B", "A"],
+    ],
   );
   assert.deepEqual(
     [

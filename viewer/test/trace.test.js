@@ -2,7 +2,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { at, groupOf, Trace } from "../src/trace.js";
 
-const cell = (since, owner, content) => ({ since, owner, contents: [content], coming: [], stale: owner !== content, words: "" });
+const cell = (since, owner, content) => ({
+  since,
+  owner,
+  contents: [content],
+  coming: [],
+  stale: owner !== content,
+  words: "",
+});
 
 function example() {
   return new Trace({
@@ -20,8 +27,14 @@ function example() {
 
 test("a value holds until it changes", () => {
   const trace = example();
-  assert.deepEqual(["0", "1", "1", "2"], [0, 1, 2, 3].map((state) => trace.value("clock", state)));
-  assert.deepEqual(["IDLE", "READY", "READY", "READY"], [0, 1, 2, 3].map((state) => trace.value("req[A].decode", state)));
+  assert.deepEqual(
+    ["0", "1", "1", "2"],
+    [0, 1, 2, 3].map((state) => trace.value("clock", state)),
+  );
+  assert.deepEqual(
+    ["IDLE", "READY", "READY", "READY"],
+    [0, 1, 2, 3].map((state) => trace.value("req[A].decode", state)),
+  );
 });
 
 test("every state of a long history is found", () => {
@@ -31,14 +44,20 @@ test("every state of a long history is found", () => {
 
 test("a page has a cell and a drawing in every state", () => {
   const trace = example();
-  assert.deepEqual([null, null, "A", "A"], [0, 1, 2, 3].map((state) => trace.cell("decode/0", state).owner));
+  assert.deepEqual(
+    [null, null, "A", "A"],
+    [0, 1, 2, 3].map((state) => trace.cell("decode/0", state).owner),
+  );
   assert.equal(7, trace.cell("decode/0", 3).look);
 });
 
 test("variables stand in groups, in their order", () => {
   const groups = [...example().groups()];
   assert.deepEqual(["req[A]", ["req[A].decode", "req[A].need"]], groups[0]);
-  assert.deepEqual(["clock", "d_owner"], groups.slice(1).map(([name]) => name));
+  assert.deepEqual(
+    ["clock", "d_owner"],
+    groups.slice(1).map(([name]) => name),
+  );
 });
 
 test("names of groups", () => {

@@ -20,12 +20,18 @@ test("rows that are seen close up", () => {
 
 test("a row that is gone lies where the next one is, or at the last", () => {
   const move = warp(TOP, PITCH, 5, [2, 4]);
-  assert.deepEqual([row(1), row(1), row(2), row(2), row(2)], [1, 2, 3, 4, 5].map((number) => move(row(number))));
+  assert.deepEqual(
+    [row(1), row(1), row(2), row(2), row(2)],
+    [1, 2, 3, 4, 5].map((number) => move(row(number))),
+  );
 });
 
 test("no row at all", () => {
   const move = warp(TOP, PITCH, 3, []);
-  assert.deepEqual([row(1), row(1), row(1)], [1, 2, 3].map((number) => move(row(number))));
+  assert.deepEqual(
+    [row(1), row(1), row(1)],
+    [1, 2, 3].map((number) => move(row(number))),
+  );
   assert.equal(row(1) + 20, move(row(3) + 20));
 });
 
