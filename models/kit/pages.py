@@ -47,7 +47,9 @@ def write(s, r, p):
 
 
 def read(s, r):
-    """The request reads all its pages."""
+    """The request reads all its pages; one that has none reads what is not its own."""
+    if not holds(s, r):
+        s.foreign = True
     for p in Page:
         if s.owner[p] == r and s.content[p] != r:
             s.foreign = True

@@ -8,7 +8,20 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from kvproto.lang import Array, Machine, Mechanism, Model, Params, Preset, Report, Scope, action, flag, require
+from kvproto.lang import (
+    Array,
+    Machine,
+    Mechanism,
+    Model,
+    Params,
+    Preset,
+    Report,
+    Scope,
+    action,
+    eventually_always,
+    flag,
+    require,
+)
 
 from ..kit import pages, push
 from ..kit.pages import POOL, Pages, Req, lowest_free, read, release
@@ -83,6 +96,12 @@ def abort(s, r: Req):
     if cfg.frees_waiting:
         release(s, r)
     s.phase[r] = Phase.OVER
+
+
+@eventually_always("a request is over once")
+def over_once(s, r: Req):
+    """What has ended takes no page and is not aborted again."""
+    return s.phase[r] in (Phase.NEW, Phase.OVER)
 
 
 model = Model(

@@ -21,6 +21,7 @@ from kvproto.lang import (
     Scope,
     Set,
     action,
+    eventually_always,
     flag,
     require,
 )
@@ -113,6 +114,12 @@ def run(s, r: Req):
     s.phase[r] = Phase.OVER
 
 
+@eventually_always("a request is over once")
+def over_once(s, r: Req):
+    """What has ended is not loaded and not aborted again."""
+    return s.phase[r] in (Phase.NEW, Phase.OVER)
+
+
 model = Model(
     "patterns.abort_while_loading",
     "the scheduler frees pages that the worker is loading",
@@ -122,7 +129,12 @@ model = Model(
     params=Config,
     presets=[
         Preset("bug", "freed at once", expect={"lands_in_own": 3, "reads_own": 8}),
-        Preset("mirror", "kept for a report that has come already", expect={"pages_come_back": None}, held=True),
+        Preset(
+            "mirror",
+            "kept for a report that has come already",
+            expect={"pages_come_back": None, "over_once": None},
+            held=True,
+        ),
         Preset("fixed", "kept only while a report is to come", expect={}, held=True, remembers=True),
     ],
     scopes=[Scope("small", "2 requests, 1 page", Req=2, Page=1)],

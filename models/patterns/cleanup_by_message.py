@@ -8,10 +8,24 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from kvproto.lang import Array, Bool, Machine, Mechanism, Model, Params, Preset, Report, Scope, action, flag, require
+from kvproto.lang import (
+    Array,
+    Bool,
+    Machine,
+    Mechanism,
+    Model,
+    Params,
+    Preset,
+    Report,
+    Scope,
+    action,
+    eventually_always,
+    flag,
+    require,
+)
 
 from ..kit import pages
-from ..kit.pages import POOL, Pages, Req, lowest_free, release
+from ..kit.pages import POOL, Pages, Req, lowest_free, page_of, read, release, write
 
 
 class Config(Params):
@@ -68,6 +82,7 @@ def leave(s, r: Req):
 def compute(s, r: Req):
     """Prefill has computed request {r}, and holds the page for the decode worker."""
     require(s.phase[r] == Phase.PREFILLS)
+    write(s, r, page_of(s, r))
     s.phase[r] = Phase.HELD
 
 
@@ -82,8 +97,15 @@ def second_leg(s, r: Req):
 def fetch(s, r: Req):
     """Decode has fetched the page of request {r}, and prefill's is free."""
     require(s.phase[r] == Phase.DECODES)
+    read(s, r)
     release(s, r)
     s.phase[r] = Phase.OVER
+
+
+@eventually_always("a request is over once")
+def over_once(s, r: Req):
+    """No leg is sent twice: the second would take a page that nobody fetches."""
+    return s.phase[r] in (Phase.NEW, Phase.OVER)
 
 
 model = Model(
@@ -94,7 +116,7 @@ model = Model(
     properties=[pages],
     params=Config,
     presets=[
-        Preset("bug", "the decode leg is dropped", expect={"pages_come_back": None}),
+        Preset("bug", "the decode leg is dropped", expect={"pages_come_back": None, "over_once": None}),
         Preset("fixed", "the decode leg is sent all the same", expect={}, leg_goes_on=True),
     ],
     scopes=[Scope("small", "2 requests, 1 page", Req=2, Page=1)],

@@ -24,7 +24,7 @@ from kvproto.lang import (
     Set,
     Sort,
     action,
-    eventually,
+    eventually_always,
     flag,
     init,
     invariant,
@@ -59,7 +59,6 @@ class State(Record):
     asked: Array(Life, Bool)
     queued: Set(Life)  # jobs that are not done
     count: Int(-1, 2)
-    freed_early: Bool  # pages were freed while a job read them
 
 
 scheduler = Machine("scheduler", "preempts, resumes, ends, frees")
@@ -110,17 +109,15 @@ def free(s):
     """No job is counted: the pages are free."""
     require(s.phase == Phase.FINISHED and s.count == 0)
     s.phase = Phase.FREED
-    if s.life in s.queued:
-        s.freed_early = True
 
 
 @invariant("no page is freed while a job reads it")
 def frees_when_quiet(s):
     """The job stores what the next request writes there."""
-    return not s.freed_early
+    return s.phase != Phase.FREED or s.life not in s.queued
 
 
-@eventually("the pages come back")
+@eventually_always("the pages come back, and that once")
 def pages_come_back(s):
     """Below zero the count never says that all is done."""
     return s.phase == Phase.FREED

@@ -19,7 +19,7 @@ from kvproto.lang import (
     Record,
     Report,
     action,
-    eventually,
+    eventually_always,
     flag,
     init,
     invariant,
@@ -104,7 +104,7 @@ def computed_once(s):
     return s.decode != Decode.RECOMPUTES
 
 
-@eventually("decode has the prompt")
+@eventually_always("decode has the prompt, and asks no more")
 def has_prompt(s):
     """One way or the other."""
     return s.decode in (Decode.FETCHED, Decode.RECOMPUTES)

@@ -19,6 +19,7 @@ from kvproto.lang import (
     Report,
     Scope,
     action,
+    eventually_always,
     flag,
     leads_to,
     require,
@@ -102,6 +103,12 @@ def send(s, r: Req):
 def decode_hears(s, r: Req):
     """A write that is refused in silence leaves decode waiting."""
     return s.phase[r] == Phase.READY, s.phase[r] in (Phase.SENT, Phase.REFUSED)
+
+
+@eventually_always("a request is over once")
+def over_once(s, r: Req):
+    """What has been sent, or refused, is not computed again."""
+    return s.phase[r] in (Phase.NEW, Phase.SENT, Phase.REFUSED)
 
 
 model = Model(

@@ -9,7 +9,19 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from kvproto.lang import Machine, Mechanism, Model, Params, Preset, Report, Scope, action, eventually, flag, require
+from kvproto.lang import (
+    Machine,
+    Mechanism,
+    Model,
+    Params,
+    Preset,
+    Report,
+    Scope,
+    action,
+    eventually_always,
+    flag,
+    require,
+)
 
 from ..kit import pages, push
 from ..kit.pages import POOL, Page, Pages, Req, read, release
@@ -72,7 +84,7 @@ def look(s):
     s.phase = Phase.READ
 
 
-@eventually("the pages are read")
+@eventually_always("the pages are read, and that once")
 def gets_read(s):
     """What is waited for has to come."""
     return s.phase == Phase.READ

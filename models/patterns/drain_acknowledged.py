@@ -22,14 +22,16 @@ from kvproto.lang import (
     Scope,
     Set,
     action,
+    eventually_always,
     flag,
     init,
+    invariant,
     require,
 )
 
 from ..kit import pages, push
-from ..kit.pages import POOL, Page, Pages, Req
-from ..kit.push import FLIGHTS, Push, post, quiet
+from ..kit.pages import POOL, Page, Pages, Req, carry
+from ..kit.push import FLIGHTS, Push, quiet
 
 
 class Config(Params):
@@ -94,7 +96,8 @@ def reserved(s):
 def begin(s):
     """The worker posts the writes of a chunk."""
     require(s.chunks > 0 and not s.calling and s.room == Room.OPEN)
-    post(s, Req(0))
+    for p in Page:
+        s.flying[Req(0)].add(p)
     s.calling = True
 
 
@@ -181,10 +184,24 @@ def limit(s, p: Page):
 
 @action(decode, fair="weak")
 def finish(s, p: Page):
-    """Everything has arrived on rank {p}, and nobody has aborted there."""
+    """Nothing is under way to rank {p}, which has not aborted: it reads its page, or hears that the room has failed."""
     require(s.held[p] == Held.WANTED and s.chunks == 0 and not s.calling and quiet(s, Req(0)))
+    if s.room == Room.OPEN:
+        carry(s, Req(0), p)
     s.held[p] = Held.FREE
     s.owner[p] = None
+
+
+@invariant("no room fails before a rank has aborted or a call was made")
+def fails_for_a_reason(s):
+    """Else requests fail that nobody has given up."""
+    return s.room == Room.OPEN or s.chunks < 2 or any(s.held[p] != Held.WANTED for p in Page)
+
+
+@eventually_always("a page is held for a time, and that once")
+def held_once(s, p: Page):
+    """What is free is not aborted again."""
+    return s.held[p] != Held.HELD
 
 
 model = Model(
@@ -196,11 +213,16 @@ model = Model(
     params=Config,
     presets=[
         Preset("fixed", "everybody is told, and nothing false", expect={}),
-        Preset("cleared", "the address goes with the room", expect={"pages_come_back": None}, keeps_address=False),
+        Preset(
+            "cleared",
+            "the address goes with the room",
+            expect={"pages_come_back": None, "held_once": None},
+            keeps_address=False,
+        ),
         Preset(
             "overwritten",
             "the second rank's address replaces the first's",
-            expect={"pages_come_back": None},
+            expect={"pages_come_back": None, "held_once": None},
             one_each=False,
         ),
         Preset("false-ack", "acknowledged after a failed call", expect={"lands_in_own": 8}, poisons=False),

@@ -18,7 +18,7 @@ from kvproto.lang import (
     Record,
     Report,
     action,
-    eventually,
+    eventually_always,
     flag,
     invariant,
     require,
@@ -99,7 +99,7 @@ def sends_written(s):
     return not s.unwritten_sent
 
 
-@eventually("the second request gets its prefix")
+@eventually_always("the second request gets its prefix, and that once")
 def prefix_arrives(s):
     """An event that nobody signals would hold the send for ever."""
     return s.second == Second.SENT

@@ -21,7 +21,9 @@ from kvproto.lang import (
     Scope,
     Set,
     action,
+    eventually_always,
     flag,
+    invariant,
     leads_to,
     require,
 )
@@ -142,6 +144,18 @@ def cancelled_is_told(s, r: Req):
     return s.phase[r] == Phase.CANCELLED, s.told[r]
 
 
+@eventually_always("a request is over once")
+def over_once(s, r: Req):
+    """What its client has been told stays true."""
+    return s.phase[r] in (Phase.NEW, Phase.OVER)
+
+
+@invariant("what hangs can write only to pages of its own request")
+def hangs_in_own(s):
+    """A transfer that hangs is not over: it may go on at any time."""
+    return all(s.owner[p] == r for r in Req for p in s.stuck[r])
+
+
 model = Model(
     "patterns.forced_complete",
     "a cancelled request is declared complete while its transfer runs",
@@ -150,9 +164,16 @@ model = Model(
     properties=[pages],
     params=Config,
     presets=[
-        Preset("waits", "waits for a transfer that hangs", expect={"cancelled_is_told": None, "pages_come_back": None}),
         Preset(
-            "bug", "complete at once", expect={"lands_in_own": 4, "reads_own": 7, "pages_come_back": None}, forced=True
+            "waits",
+            "waits for a transfer that hangs",
+            expect={"cancelled_is_told": None, "pages_come_back": None, "over_once": None},
+        ),
+        Preset(
+            "bug",
+            "complete at once",
+            expect={"lands_in_own": 4, "hangs_in_own": 4, "reads_own": 7, "pages_come_back": None, "over_once": None},
+            forced=True,
         ),
         Preset("fixed", "over for the client, apart until it is proved", expect={}, quarantine=True),
     ],

@@ -19,6 +19,7 @@ from kvproto.lang import (
     Report,
     Scope,
     action,
+    eventually_always,
     flag,
     require,
 )
@@ -102,6 +103,12 @@ def finish(s, r: Req):
     read(s, r)
     release(s, r)
     s.phase[r] = Phase.OVER
+
+
+@eventually_always("a request is over once")
+def over_once(s, r: Req):
+    """What has ended takes no page and is not aborted again."""
+    return s.phase[r] in (Phase.NEW, Phase.OVER)
 
 
 model = Model(

@@ -22,6 +22,7 @@ from kvproto.lang import (
     Scope,
     Sort,
     action,
+    eventually_always,
     flag,
     init,
     invariant,
@@ -127,6 +128,12 @@ def accounted_once(s):
 def comes_back(s):
     """Giving it back once must not be giving it back never."""
     return s.free == 0, s.free > 0
+
+
+@eventually_always("a request is over once")
+def over_once(s, r: Req):
+    """What is over holds no page, and gets none."""
+    return s.phase[r] in (Phase.NEW, Phase.OVER)
 
 
 model = Model(

@@ -25,6 +25,7 @@ from kvproto.lang import (
     eventually,
     flag,
     init,
+    invariant,
     leads_to,
     require,
 )
@@ -97,6 +98,12 @@ def stored_is_taken(s, r: Req):
 def all_served(s):
     """One that is not taken stands in the way of the others."""
     return all(s.phase[r] == Phase.TAKEN for r in Req)
+
+
+@invariant("what is stored and not taken is in the buffer")
+def stored_is_there(s):
+    """Else its consumer takes what belongs to another request."""
+    return all(s.buffer == r for r in Req if s.phase[r] == Phase.STORED)
 
 
 model = Model(

@@ -20,6 +20,7 @@ from kvproto.lang import (
     Scope,
     Set,
     action,
+    eventually_always,
     flag,
     init,
     require,
@@ -104,6 +105,12 @@ def run(s, r: Req):
     read(s, r)
     release(s, r)
     s.phase[r] = Phase.OVER
+
+
+@eventually_always("a request is over once")
+def over_once(s, r: Req):
+    """What has run is not looked up again."""
+    return s.phase[r] in (Phase.NEW, Phase.OVER)
 
 
 model = Model(

@@ -10,7 +10,21 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from kvproto.lang import Array, Machine, Mechanism, Model, Params, Pool, Preset, Report, Scope, action, flag, require
+from kvproto.lang import (
+    Array,
+    Machine,
+    Mechanism,
+    Model,
+    Params,
+    Pool,
+    Preset,
+    Report,
+    Scope,
+    action,
+    eventually_always,
+    flag,
+    require,
+)
 
 from ..kit import pages, push
 from ..kit.pages import Page, Pages, Req, carry, lowest_free, page_of, release
@@ -84,6 +98,12 @@ def free(s, r: Req):
     require(s.phase[r] in (Phase.ANSWERED, Phase.ABORTED) and not (cfg.held and not quiet(s, r)))
     release(s, r)
     s.phase[r] = Phase.OVER
+
+
+@eventually_always("a request is over once")
+def over_once(s, r: Req):
+    """What has ended takes no slot and is not aborted again."""
+    return s.phase[r] in (Phase.NEW, Phase.OVER)
 
 
 model = Model(

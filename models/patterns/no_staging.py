@@ -8,7 +8,22 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from kvproto.lang import Array, Machine, Mechanism, Model, Opt, Params, Preset, Report, Scope, action, flag, require
+from kvproto.lang import (
+    Array,
+    Machine,
+    Mechanism,
+    Model,
+    Opt,
+    Params,
+    Preset,
+    Report,
+    Scope,
+    Set,
+    action,
+    eventually_always,
+    flag,
+    require,
+)
 
 from ..kit import pages
 from ..kit.pages import POOL, Pages, Req, carry, lowest_free, page_of, release
@@ -37,6 +52,7 @@ class State(Pages):
 
     phase: Array(Req, Phase)
     source: Array(Req, Opt(pages.Page))  # read by the transfer; None: the staging buffer
+    buffer: Set(Req)  # whose result it has
 
 
 prefill = Machine("prefill", "computes and frees")
@@ -50,7 +66,10 @@ def compute(s, r: Req):
     require(s.phase[r] == Phase.NEW and page is not None)
     s.owner[page] = r
     s.content[page] = r
-    s.source[r] = None if cfg.staged else page
+    if cfg.staged:
+        s.buffer.add(r)
+    else:
+        s.source[r] = page
     s.phase[r] = Phase.SENDING
 
 
@@ -67,7 +86,16 @@ def send(s, r: Req):
     require(s.phase[r] == Phase.SENDING)
     if s.source[r] is not None:
         carry(s, r, s.source[r])
+    elif r not in s.buffer:
+        s.foreign = True
+    s.buffer.discard(r)
     s.phase[r] = Phase.SENT
+
+
+@eventually_always("a request is over once")
+def over_once(s, r: Req):
+    """What was sent is not computed again."""
+    return s.phase[r] in (Phase.NEW, Phase.SENT)
 
 
 model = Model(

@@ -22,6 +22,7 @@ from kvproto.lang import (
     eventually,
     flag,
     init,
+    invariant,
     require,
 )
 
@@ -94,6 +95,12 @@ def follow(s, g: Stage):
 def all_leave(s):
     """Its sender and its metadata row stay with it."""
     return all(not s.queued[g] for g in Stage)
+
+
+@invariant("a request is dropped if it was aborted, and no stage is ahead of the first")
+def first_decides(s):
+    """Else ranks of one engine go on with different batches."""
+    return (s.aborted or not s.dropped) and (not s.queued[Stage(0)] or all(s.queued[g] for g in Stage))
 
 
 model = Model(

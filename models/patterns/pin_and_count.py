@@ -142,6 +142,12 @@ def evicted_is_freed(s):
     return not s.indexed, s.freed
 
 
+@invariant("what is pinned stays in the index")
+def pinned_stays(s):
+    """That is what a pin is for."""
+    return s.indexed or s.pins == 0
+
+
 model = Model(
     "patterns.pin_and_count",
     "a pin and a count are dropped twice",

@@ -151,6 +151,12 @@ def all_answered(s, r: Req):
     return s.phase[r] == Phase.WAITS, s.client[r] != Client.WAITS
 
 
+@invariant("a prompt that prefill can hold gets no error")
+def fits_is_served(s):
+    """Refusing everything would be safe."""
+    return all(not (s.client[r] == Client.ERROR and need(s, r) <= cfg.prefill_pages) for r in Req)
+
+
 model = Model(
     "patterns.placeholder",
     "a placeholder for a refused prompt is taken for the prompt",

@@ -9,7 +9,21 @@ from __future__ import annotations
 
 from enum import Enum, auto
 
-from kvproto.lang import Array, Machine, Mechanism, Model, Opt, Params, Preset, Report, Scope, action, flag, require
+from kvproto.lang import (
+    Array,
+    Machine,
+    Mechanism,
+    Model,
+    Opt,
+    Params,
+    Preset,
+    Report,
+    Scope,
+    action,
+    eventually_always,
+    flag,
+    require,
+)
 
 from ..kit import pages
 from ..kit.pages import POOL, Page, Pages, Req, lowest_free, release
@@ -80,6 +94,12 @@ def load(s, r: Req):
     require(s.stored[r] is not None)
     if s.stored[r] != r:
         s.foreign = True
+
+
+@eventually_always("a request is over once")
+def over_once(s, r: Req):
+    """What has left does not run again."""
+    return s.phase[r] in (Phase.NEW, Phase.OVER)
 
 
 model = Model(

@@ -121,6 +121,12 @@ def all_end(s):
     return all(s.phase[r] == Phase.OVER for r in Req)
 
 
+@invariant("a page that is not in the index has one writer at most")
+def one_writer(s):
+    """The second would compute what the first computes."""
+    return len([r for r in Req if s.phase[r] == Phase.WRITER]) <= 1
+
+
 model = Model(
     "patterns.published_before_run",
     "pages enter the prefix index when they are scheduled",

@@ -20,6 +20,7 @@ from kvproto.lang import (
     action,
     eventually,
     flag,
+    invariant,
     require,
 )
 
@@ -105,6 +106,12 @@ def finish(s):
 def ends(s):
     """It is looked at on every pass, and skipped."""
     return s.phase == Phase.OVER
+
+
+@invariant("a request that is over has got its bytes")
+def over_has_bytes(s):
+    """Else it has answered from pages that nobody wrote."""
+    return s.phase != Phase.OVER or s.status == Status.SUCCESS
 
 
 model = Model(

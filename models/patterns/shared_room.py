@@ -23,6 +23,7 @@ from kvproto.lang import (
     Sort,
     action,
     flag,
+    invariant,
     leads_to,
     require,
 )
@@ -87,6 +88,12 @@ def transfer(s, p: Sample):
 def samples_served(s, p: Sample):
     """One that comes late waits until its time limit, five minutes."""
     return s.registered[p], s.served[p]
+
+
+@invariant("a room that is concluded has somebody in it")
+def concluded_has_waiter(s):
+    """Who comes later is not served any more."""
+    return all(any(s.registered[q] and room_of(q) == p for q in Sample) for p in Sample if s.room[p] == Room.SUCCESS)
 
 
 model = Model(

@@ -20,6 +20,7 @@ from kvproto.lang import (
     Report,
     Scope,
     action,
+    eventually_always,
     flag,
     leads_to,
     require,
@@ -110,6 +111,12 @@ def arrive(s, r: Req):
 def queued_ends(s, r: Req):
     """A lease must not be renewed by nobody reading."""
     return s.phase[r] == Phase.QUEUED, s.phase[r] in (Phase.SERVED, Phase.DROPPED)
+
+
+@eventually_always("a request is over once")
+def over_once(s, r: Req):
+    """What was served, or dropped, is not read again."""
+    return s.phase[r] in (Phase.NEW, Phase.SERVED, Phase.DROPPED)
 
 
 model = Model(

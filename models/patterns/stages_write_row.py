@@ -24,9 +24,9 @@ from kvproto.lang import (
     Set,
     Sort,
     action,
+    eventually_always,
     flag,
     invariant,
-    leads_to,
     require,
 )
 
@@ -119,10 +119,10 @@ def innocent_succeed(s):
     return not s.refused
 
 
-@leads_to("a request that waits for its row ends")
+@eventually_always("a request that waits for its row ends, and that once")
 def waiting_ends(s, r: Req):
     """A record that replaces the one with the token leaves decode waiting."""
-    return s.phase[r] == Phase.WAITS, s.phase[r] in (Phase.ANSWERED, Phase.FAILED)
+    return s.phase[r] != Phase.WAITS
 
 
 model = Model(

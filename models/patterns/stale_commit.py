@@ -80,6 +80,8 @@ reader = Machine("reader", "reads what is published")
 def start(s, a: Attempt):
     """Attempt {a} starts once the one before it has no space any more."""
     require(s.put[a] == Put.NEW and s.space == Space.NONE and all(s.put[b] != Put.NEW for b in Attempt if b < a))
+    if s.space == Space.RESERVED and s.put[s.current] == Put.WRITES:
+        s.freed_under_write = True
     s.put[a] = Put.WRITES
     s.space = Space.RESERVED
     s.current = a

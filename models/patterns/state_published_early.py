@@ -23,7 +23,7 @@ from kvproto.lang import (
     Set,
     Sort,
     action,
-    eventually,
+    eventually_always,
     flag,
     invariant,
     require,
@@ -113,10 +113,18 @@ def starts_from_written(s):
     return not s.garbage
 
 
-@eventually("the prompt is computed")
+@eventually_always("the prompt is computed, and that is the end of it")
 def ends(s):
     """With or without a retry."""
     return s.phase == Phase.OVER
+
+
+@invariant("chunks are scheduled in order, and run in order, and only then")
+def in_order(s):
+    """A state sums up all chunks before it."""
+    if any(c not in s.scheduled for c in s.written):
+        return False
+    return all(b in s.scheduled and (b in s.written or c not in s.written) for c in s.scheduled for b in Chunk if b < c)
 
 
 model = Model(

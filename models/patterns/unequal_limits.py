@@ -22,6 +22,7 @@ from kvproto.lang import (
     action,
     flag,
     init,
+    invariant,
     leads_to,
     number,
     require,
@@ -102,10 +103,23 @@ def hear(s):
     s.decode = Side.REFUSED
 
 
-@leads_to("a request that decode accepts ends there")
+@leads_to("a request that is accepted ends")
 def accepted_ends(s):
     """It holds pages until the client's limit, half an hour."""
-    return s.decode == Side.ACCEPTED, s.decode in (Side.OVER, Side.REFUSED)
+    accepted = Side.ACCEPTED in (s.prefill, s.decode)
+    return accepted, not accepted
+
+
+def fits(s):
+    """Whether both sides have room for the prompt."""
+    return s.pages <= min(cfg.prefill_limit, cfg.decode_limit)
+
+
+@invariant("what fits on both sides is served, what does not is refused")
+def served_if_it_fits(s):
+    """Refusing everything would end every wait."""
+    sides = (s.prefill, s.decode)
+    return not (Side.OVER in sides and not fits(s)) and not (Side.REFUSED in sides and fits(s))
 
 
 model = Model(
