@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
@@ -76,40 +78,23 @@ def randomly(kind: str) -> list[Trace]:
 
 
 def hostile() -> Trace:
-    """The incident, in which a request, an action, the claim, a path and a docstring are markup."""
+    """The incident, in which a request, an action, the claim, a preset, paths and a guard are markup."""
 
     def said(text: str) -> str:
-        return text.replace("[A]", f"[{MARKUP}]")
+        return MARKUP if text in ("A", "attend", "token_count_check") else text.replace("[A]", f"[{MARKUP}]")
 
-    def put(value: object) -> object:
-        return MARKUP if value == "A" else value
+    def put(value: Any) -> Any:
+        match value:
+            case str():
+                return said(value)
+            case list():
+                return [put(item) for item in value]
+            case dict():
+                return {said(key): put(item) for key, item in value.items()}
+        return value
 
-    trace = recorded(INCIDENT)
-    words = trace.vocabulary
-    steps = [
-        replace(
-            step,
-            action=MARKUP if step.action == "attend" else step.action,
-            args={name: put(value) for name, value in step.args.items()},
-            text=MARKUP if step.action == "commit" else step.text,
-            reads=tuple(map(said, step.reads)),
-            writes=tuple(map(said, step.writes)),
-            delta={said(path): (put(old), put(new)) for path, (old, new) in step.delta.items()},
-        )
-        for step in trace.steps
-    ]
-    flights = [replace(f, requests=tuple(MARKUP if r == "A" else r for r in f.requests)) for f in words.flights]
-    return replace(
-        trace,
-        claim=MARKUP,
-        preset=MARKUP,
-        init={said(path): value for path, value in trace.init.items()},
-        steps=tuple(steps),
-        blame=tuple(map(said, trace.blame)),
-        grounds=tuple(replace(g, text=said(g.text), reads=tuple(map(said, g.reads))) for g in trace.grounds),
-        vocabulary=replace(words, flights=tuple(flights)),
-        why=(),
-    )
+    data = put(json.loads(codec.dumps(recorded(INCIDENT))))
+    return codec.loads(json.dumps(data | {"claim": MARKUP, "preset": MARKUP, "why": []}), name="hostile")
 
 
 LONG = 1000
