@@ -100,7 +100,7 @@ def fair_words(system: System, found: Counterexample) -> tuple[str, ...]:
     parts = []
     if gone := [fair for fair in whys if fair.why == "gone"]:
         after = f"after step {gone[0].step}" if gone[0].step else "from the start"
-        parts.append(f"nothing can be done {after} by {_actions(gone)}")
+        parts.append(f"nothing can be done {after} by {_named(gone)}")
     if happens := [fair for fair in whys if fair.why == "happens"]:
         again = "happens" if len(happens) == 1 else "happen"
         parts.append(f"{_named(happens)} {again} again and again")

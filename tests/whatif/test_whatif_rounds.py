@@ -15,7 +15,7 @@ from kvproto.ir.types import show_path
 from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import find
-from kvproto.trace.build import build_trace
+from kvproto.trace.build import build_trace, fair_words
 from kvproto.whatif.dots import dots
 from kvproto.whatif.subject import Replayed, replayed
 
@@ -120,3 +120,13 @@ def test_locks(tmp_path: Path, fair: str) -> None:
 @pytest.mark.parametrize("name", [name for name in WRONG if WRONG[name].about_runs])
 def test_blocks(name: str) -> None:
     agree(found_by(name))
+
+
+def test_fairness_is_told_in_one_sentence(tmp_path: Path) -> None:
+    """Several groups that happen again and again, cannot happen any more, or are only weakly fair."""
+    told = {run.trace.property: fair_words(run.system, run.run()) for run in runs(tmp_path, "weak")}
+
+    assert told["served"] == (
+        "Fairness does not exclude this run: nothing can be done after step 6 by release (t=A); grant (t=B) and"
+        " release (t=B) happen again and again; grant (t=A) is only weakly fair, and not possible all the time.",
+    )
