@@ -96,6 +96,7 @@ def header(trace: Trace) -> tuple[tuple[str, str], ...]:
         ("on", ", ".join(printable(k) for k, v in trace.parameters.items() if v is True)),
         ("off", ", ".join(printable(k) for k, v in trace.parameters.items() if v is False)),
         ("search", _search(trace)),
+        ("least", printable(" ".join(trace.analysis.minimised if trace.analysis is not None else ()))),
         ("digest", printable(trace.digest)),
     ]
     return tuple((name, text) for name, text in lines if text)

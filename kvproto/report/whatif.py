@@ -32,7 +32,6 @@ def told(trace: Trace) -> tuple[str, ...]:
         sentences.append(f"The run needs {needed}.")
     if analysis.no_return is not None:
         sentences += no_return_words(trace, analysis.no_return)
-    sentences += analysis.minimised
     return tuple(sentences)
 
 
