@@ -28,6 +28,9 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 """How a page is looked at."""
 
+TALLEST = 16_000
+"""Pixels of a picture, beyond which Chromium makes none."""
+
 
 def chosen(name: str) -> list[Trace]:
     """The traces of a page."""
@@ -52,7 +55,8 @@ def main(folder: Path, names: list[str]) -> None:
             for look, settings in LOOKS.items():
                 with opened(browser, page, **settings) as visit:
                     visit.page.screenshot(path=folder / f"{name}-{look}.png")
-                    visit.page.screenshot(path=folder / f"{name}-{look}-all.png", full_page=True)
+                    if visit.ask("() => document.documentElement.scrollHeight") < TALLEST:
+                        visit.page.screenshot(path=folder / f"{name}-{look}-all.png", full_page=True)
                     if look == "wide":
                         visit.page.pdf(path=folder / f"{name}.pdf")
             print(name, f"{page.stat().st_size / 1000:.1f} kB")

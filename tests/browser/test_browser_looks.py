@@ -10,7 +10,7 @@ import pytest
 from browser_chromium import Visit, opened
 from browser_looks import CUT, OVERLAPS, PAPER
 from browser_traces import INCIDENT, MARKUP, RECORDED, hostile, recorded
-from browser_walk import Expected, walk
+from browser_walk import SMALL, Expected, walk
 
 from kvproto.trace.trace import Trace
 
@@ -81,11 +81,13 @@ def test_markup_is_text(chromium: Browser, page_of: Pages) -> None:
 def test_all_recorded_traces_in_one_page(chromium: Browser, page_of: Pages) -> None:
     """One is shown at a time; the list and the keys [ and ] lead to all of them; without a script all are there."""
     traces = [recorded(name) for name in RECORDED]
+    every = [f"t{number}" for number in range(1, len(traces) + 1)]
     page = page_of(traces)
-    with opened(chromium, page) as visit:
+    with opened(chromium, page, viewport=SMALL) as visit:
         assert ["t1"] == shown(visit)
         links = visit.page.locator("nav#traces a[data-trace]")
-        assert {f"{n}" for n in range(1, len(traces) + 1)} == {link.get_attribute("data-trace") for link in links.all()}
+        order: list[str] = links.evaluate_all("links => links.map(link => `t${link.dataset.trace}`)")
+        assert sorted(every) == sorted(order)
         for number in (2, len(traces)):
             visit.page.locator(f'nav#traces a[data-trace="{number}"]').click()
             assert [f"t{number}"] == shown(visit)
@@ -95,14 +97,16 @@ def test_all_recorded_traces_in_one_page(chromium: Browser, page_of: Pages) -> N
         for _ in traces[1:]:
             visit.press("]")
             met += shown(visit)
-        assert [f"t{link.get_attribute('data-trace')}" for link in links.all()] == met
-    with opened(chromium, page, java_script_enabled=False) as visit:
-        articles = visit.page.locator("article.trace")
-        assert len(traces) == articles.count()
-        assert all(article.is_visible() for article in articles.all())
+        assert order == met
+    with opened(chromium, page, viewport=SMALL, java_script_enabled=False) as visit:
+        assert every == shown(visit)
+
+
+SHOWN = """() => [...document.querySelectorAll("article.trace")].filter(article => article.checkVisibility())
+    .map(article => article.id)"""
 
 
 def shown(visit: Visit) -> list[str]:
     """Which traces are to be seen."""
-    articles = visit.page.locator("article.trace").all()
-    return [str(article.get_attribute("id")) for article in articles if article.is_visible()]
+    found: list[str] = visit.ask(SHOWN)
+    return found
