@@ -53,7 +53,7 @@ def _measures(model: Model, chosen: Chosen, parameters: Mapping[str, Parameter])
 
 def _values(model: Model, chosen: Chosen, parameters: Mapping[str, Parameter]) -> Iterator[Setting]:
     """Other values of what is neither a measure nor the environment, nor the size of a scope."""
-    sizes = {name for scope in model.scopes for name in scope.values}
+    sizes = _sizes(model)
     for name, parameter in parameters.items():
         if (isinstance(parameter, Flag) and parameter.kind) or name in sizes:
             continue
@@ -69,6 +69,12 @@ def _values(model: Model, chosen: Chosen, parameters: Mapping[str, Parameter]) -
                 yield Setting(name, "switch", shown(value), {name: value}, parameter.doc, release)
 
 
+def _sizes(model: Model) -> set[str]:
+    """Parameters that belong to the size of the world: scopes set them, and presets do not."""
+    presets = {name for preset in model.presets for name in preset.values}
+    return {name for scope in model.scopes for name in scope.values} - presets
+
+
 def _environment(chosen: Chosen, parameters: Mapping[str, Parameter]) -> Iterator[Setting]:
     """The world with one freedom less, or as it usually is."""
     for name, parameter in parameters.items():
@@ -79,7 +85,7 @@ def _environment(chosen: Chosen, parameters: Mapping[str, Parameter]) -> Iterato
 
 
 def _presets(model: Model, chosen: Chosen, parameters: Mapping[str, Parameter]) -> Iterator[Setting]:
-    sizes = {name for scope in model.scopes for name in scope.values}
+    sizes = _sizes(model)
     seen: list[Mapping[str, Any]] = []
     for preset in model.presets:
         values = choose(model, preset=preset.name).binding.values

@@ -25,7 +25,7 @@ def test_golden(model: str) -> None:
 @pytest.mark.parametrize("name", WRONG)
 def test_the_why_names_the_missing_guard(name: str) -> None:
     run = found_by(name)
-    told = explained(run, analysed(run, states=None).analysis).why
+    told = explained(run, analysed(run).analysis).why
 
     assert WRONG[name].missing in told[-1]
     assert 3 <= len(told) <= 6
