@@ -71,6 +71,8 @@ def _guard(trace: Trace, guard: Guard, width: int) -> Iterator[str]:
     }[guard.verdict]
     release = f"  [{printable(guard.release)}]" if guard.release and guard.kind == "switch" else ""
     yield f"  {pad(setting(guard), min(width, 40))}  {scope}{release}"
+    if guard.kind == "switch" and guard.about:
+        yield from _hanging("      ", f"({printable(' '.join(guard.about.split()))})")
     yield from _hanging("      ", _outcome(trace, guard))
 
 

@@ -113,6 +113,7 @@ def test_the_report_fits_a_terminal(states: int | None) -> None:
 
     assert max(map(len, lines)) <= WIDTH
     assert "deferred_release on" in text
+    assert "(decode keeps the pages of a failed or aborted transfer until prefill has drained)" in " ".join(text.split())
     assert ("another run of 7 steps breaks it" in text) == (states is not None)
     assert "The run needs transfer_failures on (step 6)." in text
     assert ("Not known: nobody looked." in text) == (states is None)
