@@ -104,6 +104,11 @@ def test_settings_in_words() -> None:
     assert because(replace(CHECK, condition="not cfg.check")) == ""
 
 
+def one_line(text: str) -> str:
+    """The text without its line breaks."""
+    return " ".join(text.split())
+
+
 @pytest.mark.parametrize("states", [None, 300_000])
 def test_the_report_fits_a_terminal(states: int | None) -> None:
     run = sample("outline@0.5.19", "no_free_under_write")
@@ -113,7 +118,7 @@ def test_the_report_fits_a_terminal(states: int | None) -> None:
 
     assert max(map(len, lines)) <= WIDTH
     assert "deferred_release on" in text
-    assert "(decode keeps the pages of a failed or aborted transfer until prefill has drained)" in " ".join(text.split())
+    assert "(decode keeps the pages of a failed or aborted transfer until prefill has drained)" in one_line(text)
     assert ("another run of 7 steps breaks it" in text) == (states is not None)
     assert "The run needs transfer_failures on (step 6)." in text
     assert ("Not known: nobody looked." in text) == (states is None)
