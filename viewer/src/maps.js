@@ -20,12 +20,19 @@ export class Maps {
     });
   }
 
-  // On a narrow screen the cells of a pool stand in more rows than they were drawn in.
+  // On a narrow screen the cells of a pool stand in more rows than they were drawn in.  What is watched is the section,
+  // whose width does not depend on the cells'.
   #wrap() {
-    const watch = new ResizeObserver((entries) => {
-      for (const { target } of entries) wrap(target.querySelector("svg"), target.getBoundingClientRect().right);
+    let before = 0;
+    const watch = new ResizeObserver(([{ contentRect }]) => {
+      if (contentRect.width === before) return;
+      before = contentRect.width;
+      const pictures = [...this.section.querySelectorAll(".pool svg")];
+      for (const svg of pictures) wrap(svg, Infinity);
+      const { right } = this.section.getBoundingClientRect();
+      for (const svg of pictures) wrap(svg, right - svg.getBoundingClientRect().left);
     });
-    for (const figure of this.section.querySelectorAll(".pool")) watch.observe(figure);
+    watch.observe(this.section);
   }
 
   // Touches the cells that differ from what is shown, and no others.
@@ -65,7 +72,8 @@ function paint(cell, now, look) {
   element.setAttribute("aria-label", now.words);
 }
 
-function wrap(svg, right) {
+// The cells in as many columns as there is room for, and no more than they were drawn in.
+function wrap(svg, room) {
   const cells = [...svg.querySelectorAll("g.cell")];
   const places = (svg.places ??= cells.map((cell) =>
     cell
@@ -78,7 +86,7 @@ function wrap(svg, right) {
   const across = places.findIndex(([x], index) => index > 0 && x === left);
   const columns = across < 0 ? cells.length : across;
   const [wide, high] = [size[0] / columns, size[1] / Math.ceil(cells.length / columns)];
-  const now = Math.min(columns, Math.max(1, Math.floor((right - svg.getBoundingClientRect().left) / wide)));
+  const now = Math.min(columns, Math.max(1, Math.floor(room / wide)));
   if (svg.columns === now) return;
   svg.columns = now;
   cells.forEach((cell, index) => {
