@@ -50,6 +50,20 @@ def test_windows(chromium: Browser, page_of: Pages, width: int) -> None:
             assert fits(visit), name
 
 
+def test_a_window_that_changes(chromium: Browser, page_of: Pages) -> None:
+    """The pictures of pages are as large as in a window that had this width from the start."""
+    sizes = "() => [...document.querySelectorAll('svg.map')].map(svg => svg.getBoundingClientRect().width)"
+    page = page_of([recorded("sglang-incident-reads_no_foreign_data")])
+    wide, narrow = {"width": 1400, "height": 900}, {"width": 360, "height": 900}
+    with opened(chromium, page, viewport=wide) as visit:
+        before = visit.ask(sizes)
+        visit.page.set_viewport_size(narrow)
+        visit.page.wait_for_function(f"before => ({sizes})()[0] < before", arg=before[0])
+        visit.page.set_viewport_size(wide)
+        visit.page.wait_for_function(f"before => ({sizes})()[0] === before", arg=before[0])
+        assert before == visit.ask(sizes)
+
+
 @pytest.mark.parametrize("script", [True, False], ids=["script", "static"])
 @pytest.mark.parametrize("name", [INCIDENT, "sglang-0.5.23-pages-timeouts=off-worker_crash=on-answered"])
 def test_paper(chromium: Browser, page_of: Pages, tmp_path: Path, name: str, script: bool) -> None:
