@@ -8,6 +8,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
+from kvproto.page.basis import bases
 from kvproto.page.looks import Looks
 from kvproto.report import Excerpt, Link, Replayed, Report, Row, Sentence, Span
 from kvproto.report.as_json import as_json
@@ -158,7 +159,7 @@ def _data(report: Report, looks: Looks) -> dict[str, object]:
     reads = [[read.step, f"{read.page.pool}/{read.page.label}", read.reader, read.content] for read in report.reads]
     dots = [[dot.step, dot.path, _then(dot)] for dot in report.trace.analysis.dots] if report.trace.analysis else []
     drawn = [[[looks.number(cell) for cell in history] for history in pool.cells] for pool in report.pools]
-    return {**data, "reads": reads, "dots": dots, "looks": drawn}
+    return {**data, "reads": reads, "dots": dots, "looks": drawn, "bases": bases(report.trace)}
 
 
 def _then(dot: Dot) -> str:

@@ -12,6 +12,8 @@ import pytest
 from page_parts import TRACES, Element, everywhere, parsed, recorded
 
 from kvproto.explain import Page
+from kvproto.explain.slice import written
+from kvproto.page.basis import bases
 from kvproto.page.content import content
 from kvproto.page.looks import Looks
 from kvproto.page.maps import inside
@@ -247,6 +249,23 @@ def test_the_script_knows_the_changes_that_the_violation_rests_on() -> None:
     expected = [[3, "req[A].decode", "the claim would hold"], [4, "clock", "step 9 could not happen"]]
     assert expected == content(report(trace), 1, "").data["dots"]
     assert [] == content(report(replace(trace, analysis=None)), 1, "").data["dots"]
+
+
+@pytest.mark.parametrize("name", [INCIDENT, FAN_OUT])
+def test_the_script_knows_what_every_step_went_by(name: str) -> None:
+    trace = recorded(name)
+    paths = list(trace.init)
+
+    for number, (step, (set_by, others)) in enumerate(zip(trace.steps, bases(trace), strict=True), 1):
+        reads = list(dict.fromkeys(step.reads))
+        assert [path for path in reads if path in {paths[place] for place, _ in set_by}] == [
+            paths[p] for p, _ in set_by
+        ]
+        assert len(reads) == len(set_by) + others
+        for place, source in set_by:
+            later = [n for n in range(source + 1, number) if paths[place] in written(trace.steps[n - 1])]
+            assert paths[place] in written(trace.steps[source - 1]) and [] == later and source < number
+    assert any(set_by for set_by, _ in bases(trace))
 
 
 def test_a_run_without_steps() -> None:

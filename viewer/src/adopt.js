@@ -1,9 +1,10 @@
 // The words of the static page, read where they stand: they are not written twice.
 
 export function adopt(article, data) {
-  data.init = {};
-  for (const name of article.querySelectorAll(".initial dt"))
-    data.init[name.textContent] = name.nextElementSibling.textContent;
+  data.init = [...article.querySelectorAll(".initial dt")].map((name) => [
+    name.textContent,
+    name.nextElementSibling.textContent,
+  ]);
   const rows = article.querySelectorAll(".steps tr[data-step]");
   data.steps.forEach((step, index) => {
     const [, what, changed, place] = rows[index + 1].querySelectorAll(":scope > td");

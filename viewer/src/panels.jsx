@@ -9,6 +9,7 @@ export function Live({ view }) {
       <Moment view={view} />
       <Values view={view} />
       <Dots view={view} />
+      <Basis view={view} />
       <OnTheWay view={view} />
       <PageHistory view={view} />
       <Source view={view} />
@@ -171,7 +172,7 @@ function Everything({ view, changed }) {
 
 function Group({ view, name, paths, changed }) {
   const open = !view.closed.has(name);
-  const count = paths.filter((path) => path in changed).length;
+  const count = paths.filter((path) => Object.hasOwn(changed, path)).length;
   return (
     <div class={count ? "group changed" : "group"}>
       <h3>
@@ -185,7 +186,7 @@ function Group({ view, name, paths, changed }) {
       </h3>
       <dl class="state" hidden={!open}>
         {paths.map((path) => (
-          <Variable view={view} path={path} changed={path in changed} />
+          <Variable view={view} path={path} changed={Object.hasOwn(changed, path)} />
         ))}
       </dl>
     </div>
@@ -200,6 +201,38 @@ function Variable({ view, path, changed }) {
       <dd>{trace.value(path, state)}</dd>
       {changed ? <dd class="was">{trace.value(path, state - 1)}</dd> : null}
     </div>
+  );
+}
+
+const SHOWN = 6;
+
+// What the step read, and which step had set it.
+function Basis({ view }) {
+  const { trace, state } = view;
+  if (state === 0) return null;
+  const [set, others] = trace.data.bases[state - 1];
+  const lines = set.map(([place, step]) => {
+    const path = trace.paths[place];
+    return (
+      <li>
+        <code>{path}</code> = <code>{trace.value(path, state - 1)}</code>, <StepLink view={view} step={step} />
+      </li>
+    );
+  });
+  if (!lines.length) return null;
+  const rest = lines.slice(SHOWN);
+  return (
+    <section class="basis">
+      <h2>What it went by</h2>
+      <ul>{lines.slice(0, SHOWN)}</ul>
+      {rest.length ? (
+        <details>
+          <summary>{rest.length} more</summary>
+          <ul>{rest}</ul>
+        </details>
+      ) : null}
+      {others ? <p class="none">{others === 1 ? "1 variable" : `${others} variables`} as at the start</p> : null}
+    </section>
   );
 }
 

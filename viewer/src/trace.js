@@ -17,8 +17,9 @@ export class Trace {
   constructor(data) {
     this.data = data;
     this.steps = data.steps;
+    this.paths = data.init.map(([path]) => path);
     this.end = data.steps.length;
-    this.values = new Map(Object.entries(data.init).map(([path, value]) => [path, [[0, value]]]));
+    this.values = new Map(data.init.map(([path, value]) => [path, [[0, value]]]));
     data.steps.forEach((step, index) => {
       for (const [path, value] of Object.entries(step.delta)) this.values.get(path)?.push([index + 1, value]);
     });

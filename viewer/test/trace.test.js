@@ -13,7 +13,7 @@ const cell = (since, owner, content) => ({
 
 function example() {
   return new Trace({
-    init: { "req[A].decode": "IDLE", "req[A].need": "0", clock: "0", "d_owner[0][3]": "none" },
+    init: Object.entries({ "req[A].decode": "IDLE", "req[A].need": "0", clock: "0", "d_owner[0][3]": "none" }),
     steps: [
       { lane: "decode", guilty: true, delta: { "req[A].decode": "READY", clock: "1" } },
       { lane: "router", guilty: false, delta: {} },
