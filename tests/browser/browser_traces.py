@@ -13,12 +13,13 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sglang_walks import EAGERNESS, Call, Walk
-from trace_strategies import containing, traces, transfers
+from trace_strategies import containing, traces, transfers, values, words
 
 from kvproto.engine.outcome import Counterexample
 from kvproto.ir.nodes import Claim, Const
 from kvproto.ir.types import BoolT
 from kvproto.trace import codec
+from kvproto.trace.analysis import EFFECTS, GUARD_KINDS, VERDICTS, Analysis, Dot, Guard, NoReturn
 from kvproto.trace.build import build_trace
 from kvproto.trace.trace import Trace
 
@@ -43,16 +44,54 @@ def lassos(draw: st.DrawFn) -> Trace:
     return replace(trace, loop=draw(st.integers(0, len(trace.steps))))
 
 
+@st.composite
+def analysed(draw: st.DrawFn) -> Trace:
+    """A trace of which is told what would have been, anything at all."""
+    trace = draw(transfers())
+    end = len(trace.steps)
+    number, path = st.integers(1, max(end, 1)), st.sampled_from(sorted(trace.init))
+    guards = st.builds(
+        Guard,
+        name=words,
+        kind=st.sampled_from(GUARD_KINDS),
+        value=st.booleans() | words,
+        effect=st.sampled_from(EFFECTS),
+        step=number,
+        since=number,
+        action=words,
+        condition=words,
+        loc=words,
+        about=words,
+        release=words,
+        difference=words,
+        verdict=st.sampled_from(VERDICTS),
+        other=st.integers(1, 50),
+    )
+    dots = st.builds(Dot, number, path, values, values, st.sampled_from(["refused", "harmless"]), number, words)
+    avoidable = st.lists(st.booleans(), min_size=end + 1, max_size=end + 1).map(tuple)
+    no_return = st.builds(
+        NoReturn, st.none() | number, st.none() | number, avoidable, st.integers(1, 99), st.booleans()
+    )
+    if not end:
+        return replace(trace, analysis=Analysis(minimised=("nothing to leave out",)))
+    measures = [replace(guard, since=min(guard.since, guard.step)) for guard in draw(st.lists(guards, max_size=3))]
+    red = draw(st.lists(dots, max_size=4))
+    minimised = draw(st.lists(words, max_size=2))
+    return replace(trace, analysis=Analysis(tuple(measures), tuple(red), draw(no_return), tuple(minimised)))
+
+
 KINDS = {
     "transfers": transfers(hostile=False),
     "hostile": transfers(),
     "containers": containing(),
     "lassos": lassos(),
+    "analysed": analysed(),
     "anything": traces(),
 }
-"""Pools with slices and flights; the same with nasty names; queues, bags and sets; runs without end; no pictures."""
+"""Pools with slices and flights, and with nasty names; queues, bags and sets; runs without end; what would have been;
+no pictures."""
 
-EACH = 40
+EACH = 36
 """Random traces of each kind."""
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.browser
 
-PER_PAGE = 20
+PER_PAGE = 18
 
 ALONE = """() => document.querySelectorAll("article").forEach(article => {
     if (!article.checkVisibility()) article.remove();
