@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from kvproto.cli.project import ProjectCommand, configured_targets
 from kvproto.cli.search_options import search_options, to_options
 from kvproto.cli.traces import TraceFolder, variant
 from kvproto.diagnostics import KvError
-from kvproto.engine.outcome import Options
+from kvproto.engine.outcome import Options, Result
 from kvproto.engine.search import search, select
 from kvproto.ir.digest import digest
 from kvproto.ir.nodes import System
@@ -26,7 +25,7 @@ from kvproto.lang.load import Target, find
 from kvproto.lang.model import Model
 from kvproto.trace import codec
 from kvproto.trace.printable import printable
-from kvproto.view.verdicts import Row, describe, exit_code, table, unproven
+from kvproto.view.verdicts import Row, describe, exit_code, resuming, table, unproven
 
 TRACES = ".kvproto/traces"
 
@@ -45,6 +44,7 @@ class Request:
     quiet: bool
     watched: bool
     minimise: bool
+    reuse: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +66,7 @@ class Job:
 @click.option("--scope", metavar="NAME", help="How large a world to search (kvproto list).")
 @search_options
 @click.option("--trace-dir", default=TRACES, show_default=True, metavar="DIR", help="Where traces are written.")
+@click.option("--reuse/--no-reuse", default=False, help="First take runs there again; search only for what they leave.")
 @click.option("--json", "json_file", metavar="FILE", help="Write kvproto.result/1 (- for standard output).")
 @click.option("--sarif", metavar="FILE", help="Write SARIF 2.1.0, for code scanning.")
 @click.option("--junit", metavar="FILE", help="Write JUnit XML, a test case a property.")
@@ -128,7 +129,17 @@ def _request(given: dict[str, Any], alone: bool) -> Request:
         quiet=given["quiet"],
         watched=wanted(given["progress"], quiet=given["quiet"]),
         minimise=given["minimise"],
+        reuse=given["reuse"] and not _wants_all(given),
     )
+
+
+def _wants_all(given: dict[str, Any]) -> bool:
+    """Whether an option asks for the search for every property, so that kept runs can spare nothing."""
+    for option in ("resume", "checkpoint", "keep_going"):
+        if given[option] and given["reuse"]:
+            click.echo(f"kept runs are not used: --{option.replace('_', '-')} is about the whole search", err=True)
+            return True
+    return False
 
 
 def default_targets() -> list[str]:
@@ -174,22 +185,37 @@ def _refuse_shared_checkpoint(jobs: list[Job], request: Request) -> None:
 
 
 def _way_on(row: Row) -> str:
-    file = row.result.checkpoint
-    return f"; go on with the same options and  --resume {printable(shlex.quote(str(file)))}" if file else ""
+    words = resuming(row.result)
+    return f"; go on with {words}" if words else ""
 
 
 def run_job(job: Job, request: Request, watch: Watch | None = None) -> Row:
-    """Search one system and write a trace for each violated property."""
+    """Search one system and write a trace for each violated property; with `reuse` only for what kept runs leave."""
+    traces = TraceFolder(request.trace_dir, job.system, job.variant)
+    if not request.reuse:
+        return Row(job.target, _searched(job, request.options, traces, watch), traces.written)
+    from kvproto.cli.kept import kept_runs  # most checks do without
+
+    kept = kept_runs(traces, select(job.system, request.options.properties))
+    for line in kept.stale:
+        click.echo(line, err=True)
+    if kept.enough:
+        return Row(job.target, kept.alone(job.system), traces.written)
+    found = _searched(job, kept.narrowed(request.options), traces, watch)
+    return Row(job.target, kept.beside(found), traces.written)
+
+
+def _searched(job: Job, options: Options, traces: TraceFolder, watch: Watch | None) -> Result:
+    """Search, write the traces of what was found, and say which are out of date."""
     try:
-        seen = watch.begin(job.target, request.options.memory_limit) if watch else None
-        result = search(job.system, request.options, seen)
+        seen = watch.begin(job.target, options.memory_limit) if watch else None
+        result = search(job.system, options, seen)
     finally:
         if watch:
             watch.end()
-    traces = TraceFolder(request.trace_dir, job.system, job.variant)
     for path in traces.keep(result):
         click.echo(f"removed {printable(str(path))}: the run that it tells of is no longer possible", err=True)
-    return Row(job.target, result, traces.written)
+    return result
 
 
 def _minimised(row: Row, job: Job, request: Request) -> tuple[Row, list[str]]:

@@ -60,13 +60,13 @@ def _shown(value: Any) -> str:
 def trace_of(system: System, result: Result, finding: Finding, found: Counterexample) -> Trace:
     """The trace of a run that a search has found, told, and with what the search knows about it.
 
-    No run is shorter, unless the search left some out, or the run goes on for ever.
+    No run is shorter, unless the search left some out, or there was none for it, or the run goes on for ever.
     """
     from kvproto.explain.why import with_why
     from kvproto.trace.build import build_trace
 
     told = with_why(system, found, build_trace(system, found))
-    shortest = found.loop is None and not result.por and not result.lossy
+    shortest = found.loop is None and not (result.por or result.lossy or finding.kept)
     return replace(told, strength=finding.strength, shortest=shortest)
 
 
@@ -79,6 +79,12 @@ class TraceFolder:
     variant: str
     written: dict[str, str] = field(default_factory=dict)
     """Property -> file, of all that were written."""
+
+    def path(self, name: str) -> Path:
+        """Where the trace of a property lies, if there is one."""
+        from kvproto.trace import codec
+
+        return self.folder / codec.name_of(self.system.model, self.system.preset, self.variant, name)
 
     def keep(self, result: Result) -> list[Path]:
         """Write a trace for each run that was found.  Gives the traces it removed, whose runs are no more."""
@@ -101,7 +107,7 @@ class TraceFolder:
         """Remove the trace that an earlier search has left, if it is one of this system."""
         from kvproto.trace import codec
 
-        path = self.folder / codec.name_of(self.system.model, self.system.preset, self.variant, name)
+        path = self.path(name)
         if not path.is_file():
             return
         try:

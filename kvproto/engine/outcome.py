@@ -92,6 +92,8 @@ class Finding:
     """A run to a state that satisfies a `sometimes`."""
     reason: str = ""
     """Why it is inconclusive, where the search itself is complete."""
+    kept: bool = False
+    """Whether the run is one of an earlier search, taken again on the present system; nothing was searched for it."""
 
 
 @dataclass(frozen=True, slots=True)

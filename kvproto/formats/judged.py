@@ -66,6 +66,8 @@ class Case:
     trace: Trace | None = None
     file: str | None = None
     """The file of the trace."""
+    kept: bool = False
+    """Whether the run is one of an earlier search, and none was made for it."""
 
     @property
     def head(self) -> str:
@@ -83,7 +85,7 @@ class Case:
         if self.trace is None:
             return ""
         count = len(self.trace.steps)
-        return f"{count} step{'' if count == 1 else 's'}"
+        return f"{count} step{'' if count == 1 else 's'}{' of a kept run' if self.kept else ''}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,7 @@ def _case(judged: Judged, finding: Finding) -> Case:
         loc=_place(_written_at(claim, result.system)),
         trace=trace,
         file=judged.row.traces.get(claim.name),
+        kept=finding.kept,
     )
 
 

@@ -181,6 +181,7 @@ def _facts(judged: Judged, case: Case) -> Json:
     if case.trace is not None:
         facts |= {"steps": len(case.trace.steps), "digest": case.trace.digest}
         facts |= {} if case.trace.loop is None else {"loop": case.trace.loop}
+        facts |= {"kept": True} if case.kept else {}
     command = judged.again(case)
     return facts | ({"command": command} if command else {})
 

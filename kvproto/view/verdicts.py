@@ -88,6 +88,7 @@ def _property(finding: Finding, trace: str | None) -> dict[str, object]:
         "trace": trace,
         "length": len(run.steps) if (run := finding.counterexample or finding.witness) else None,
         "reason": finding.reason or None,
+        **({"kept": True} if finding.kept else {}),
     }
 
 
@@ -113,9 +114,22 @@ def describe(row: Row, *, quiet: bool = False) -> list[str]:
     lines += [*([] if quiet else notes(result)), *warnings(result), *_folded(doubt(result))]
     if result.checkpoint and not result.interrupted:
         # Never folded: it is there to be copied.
-        lines.append(f"  to go on: the same options and  --resume {printable(shlex.quote(str(result.checkpoint)))}")
+        lines.append(f"  to go on: {resuming(result)}")
     violated = [row.traces[f.claim.name] for f in result.findings if f.counterexample and f.claim.name in row.traces]
     return lines + _next(violated or ([] if quiet else list(row.traces.values())))
+
+
+def resuming(result: Result) -> str:
+    """With which options a search goes on, "" if it left no journal.
+
+    A journal belongs to the properties that were searched for; those that a kept run breaks were not.
+    """
+    if result.checkpoint is None:
+        return ""
+    left = [f.claim.name for f in result.findings if not f.kept]
+    only = [f"--property {name}" for name in left] if len(left) < len(result.findings) else []
+    words = " ".join([*only, f"--resume {printable(shlex.quote(str(result.checkpoint)))}"])
+    return f"the same options and  {words}"
 
 
 def _line(finding: Finding, width: int, trace: str | None) -> str:
@@ -126,7 +140,7 @@ def _line(finding: Finding, width: int, trace: str | None) -> str:
         why = "true in no reachable state" if never else finding.reason
         return f"{text}  {why}" if why else text
     steps = len(run.steps)
-    what = "witness of " if finding.witness else ""
+    what = "witness of " if finding.witness else "kept run of " if finding.kept else ""
     return f"{text}  {what}{steps} step{'' if steps == 1 else 's'} -> {printable(trace or '(no trace written)')}"
 
 
@@ -227,8 +241,9 @@ def table(rows: Sequence[Row]) -> list[str]:
     lines = []
     for row in rows:
         result, words = row.result, WORDS[overall(row.result)]
-        broken = [(f.claim.name, f.counterexample) for f in result.findings]
-        named = ", ".join(f"{name} ({len(found.steps)})" for name, found in broken if found is not None)
+        runs = ((f, f.counterexample) for f in result.findings)
+        broken = [(f.claim.name, f"{len(run.steps)}{', kept' if f.kept else ''}") for f, run in runs if run is not None]
+        named = ", ".join(f"{name} ({steps})" for name, steps in broken)
         extent = f"{result.states:,} states, " + ("complete" if result.complete else f"stopped: {result.stopped}")
         lines.append(f"{row.target:<{width}}  {words:<9} {named or 'no property violated'}  [{extent}]")
         if not named:
@@ -236,7 +251,9 @@ def table(rows: Sequence[Row]) -> list[str]:
     traces = [trace for row in rows for trace in row.traces.values()]
     if traces:
         folder = printable(os.path.dirname(traces[0]) or ".")
-        lines.append(f"(n): steps of the shortest run, one trace each in {folder}")
+        kept = any(finding.kept for row in rows for finding in row.result.findings)
+        other = "; kept: a run of an earlier search" if kept else ""
+        lines.append(f"(n): steps of the shortest run, one trace each in {folder}{other}")
     return lines + [line.strip() for line in _next(traces)]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kvproto.diagnostics import KvError
-from kvproto.engine.evaluate import Machine, State
+from kvproto.engine.evaluate import Fault, Machine, State
 from kvproto.engine.outcome import Counterexample
 from kvproto.ir.nodes import LIVENESS, System
 from kvproto.ir.types import label, leaves, show_path
@@ -50,6 +50,14 @@ def again(trace: Trace, target: Target) -> Again:
     """
     try:
         system = _system(trace, target)
+    except KvError as problem:
+        return Again(trace, "gone", 0, problem.diagnostic.message)
+    return again_in(system, trace)
+
+
+def again_in(system: System, trace: Trace) -> Again:
+    """The trace in that very system, whatever settings it was found under."""
+    try:
         calls = steps_of(system, trace)
         system.claim(trace.property)
         init = _start(system, trace)
@@ -57,8 +65,8 @@ def again(trace: Trace, target: Target) -> Again:
         return Again(trace, "gone", 0, str(problem))
     except StopIteration:
         return Again(trace, "gone", 0, f"there is no property {printable(trace.property)}")
-    except KvError as problem:
-        return Again(trace, "gone", 0, problem.diagnostic.message)
+    except Fault as problem:
+        return Again(trace, "gone", 0, f"an init function goes wrong: {problem.message}")
     named = tuple((action.name, args) for action, args in calls)
     course = Course(system, trace.property, named, trace.loop)
     if course.claim.kind in LIVENESS:
