@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from kvproto.diagnostics import KvError
 from kvproto.engine.outcome import Options
@@ -16,6 +17,7 @@ from kvproto.engine.written import written
 from kvproto.ir.nodes import Action, Const, Expr, Logic, Require, Stmt, System
 from kvproto.ir.types import BoolT
 from kvproto.passes import run as run_passes
+from kvproto.suite.steps import Likeness, Steps, likeness, steps_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +30,31 @@ class Mutant:
     system: System
 
 
+Kind = Literal["caught", "redundant", "shortcut", "survivor", "undecided"]
+"""What becomes of a mutant.
+
+- caught: a property breaks, or an action makes an error;
+- redundant: it takes the same steps, so the other guards imply the one that is left out;
+- shortcut: no state is new, and its new steps only do at once what others do one after the other;
+- survivor: it does what could not be done before, and no property minds;
+- undecided: the search was cut.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What noticed that a guard was missing: properties, or the code of an error of the model; nothing: a survivor."""
+    """The mutant without `part` of the guard of `action`; `by` are properties that break, or the code of an error."""
 
-    mutant: Mutant
-    by: tuple[str, ...]
-    doubtful: bool = False
+    action: str
+    part: str
+    line: str
+    kind: Kind
+    by: tuple[str, ...] = ()
+
+    @property
+    def guard(self) -> str:
+        """The part with its action, which is what reasons are given for."""
+        return f"{self.action}: {self.part}"
 
 
 def mutants(system: System) -> Iterator[Mutant]:
@@ -72,14 +92,27 @@ def _guard(stmt: Require, parts: list[Expr]) -> list[Require]:
     return [replace(stmt, cond=cond)]
 
 
-def fate(mutant: Mutant, options: Options) -> Fate:
-    """Search a mutant."""
+def fates(system: System, options: Options) -> Iterator[Fate]:
+    """Search the system without each of the guards that it has, one after the other."""
+    steps = steps_of(system)
+    for mutant in mutants(system):
+        if not same(mutant, system):
+            kind, by = _fate(mutant, steps, options)
+            yield Fate(mutant.action, mutant.part, mutant.line, kind, by)
+
+
+def _fate(mutant: Mutant, steps: Steps, options: Options) -> tuple[Kind, tuple[str, ...]]:
     try:
         result = search(mutant.system, options)
     except KvError as problem:
-        return Fate(mutant, (problem.diagnostic.code,))
+        return "caught", (problem.diagnostic.code,)
     by = tuple(f.claim.name for f in result.findings if f.verdict == "violated")
-    return Fate(mutant, by, doubtful=not by and not result.complete)
+    if by:
+        return "caught", by
+    if not result.complete or any(f.verdict == "inconclusive" for f in result.findings):
+        return "undecided", ()
+    kinds: dict[Likeness, Kind] = {"same": "redundant", "shortcuts": "shortcut", "more": "survivor"}
+    return kinds[likeness(steps, steps_of(mutant.system))], ()
 
 
 def same(mutant: Mutant, system: System) -> bool:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
+from typing import TypeVar
 
 from kvproto.engine.outcome import Finding, Options, Result
 from kvproto.engine.search import search
@@ -15,6 +16,8 @@ from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import find
 from kvproto.suite.entries import Entry
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +89,20 @@ def _length(finding: Finding, expected: int | None) -> Iterator[str]:
 
 def judge_all(entries: Sequence[Entry], options: Options, workers: int) -> Iterator[Judgement]:
     """Judge all, some at a time, in the order in which they are done."""
+    return for_each(judge, entries, options, workers)
+
+
+def for_each(
+    work: Callable[[Entry, Options], T], entries: Sequence[Entry], options: Options, workers: int
+) -> Iterator[T]:
+    """What `work` says of every entry, some at a time, in the order in which they are done."""
     if workers == 1 or len(entries) == 1:
         for entry in entries:
-            yield judge(entry, options)
+            yield work(entry, options)
         return
     # Models are loaded afresh in each process: a fork would share what an interrupted search has open.
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_leave_interrupts) as pool:
-        jobs = [pool.submit(judge, entry, options) for entry in entries]
+        jobs = [pool.submit(work, entry, options) for entry in entries]
         try:
             for job in as_completed(jobs):
                 yield job.result()
