@@ -19,7 +19,8 @@ class Page {
     this.#shorten();
     document.addEventListener("keydown", (event) => this.#press(event));
     document.addEventListener("click", (event) => this.#click(event));
-    addEventListener("hashchange", () => this.follow(location.hash));
+    // What was asked for is in the event: by now a write that was put off may have changed the address again.
+    addEventListener("hashchange", ({ newURL }) => this.follow(new URL(newURL).hash));
     this.follow(location.hash, { start: true });
     this.ready = true;
     // The browser goes to the row of the table that the address names; the picture is what is wanted.
