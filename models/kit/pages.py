@@ -72,12 +72,6 @@ def reads_own(s):
     return not s.foreign
 
 
-@invariant("a write lands in a page of its own request")
-def lands_in_own(s):
-    """Else it replaces the data of a request that did nothing wrong."""
-    return not s.stray
-
-
 @leads_to("every page comes back")
 def pages_come_back(s, p: Page):
     """A fix that keeps pages for ever trades a leak of data for a leak of memory."""

@@ -6,7 +6,7 @@ model = Model(..., parts=[push, __name__], flights=[FLIGHTS])
 
 from __future__ import annotations
 
-from kvproto.lang import Array, Flights, Machine, Record, Set, action, require
+from kvproto.lang import Array, Flights, Machine, Record, Set, action, invariant, require
 
 from .pages import Page, Req, write
 
@@ -38,3 +38,9 @@ def land(s, r: Req, p: Page):
     require(p in s.flying[r])
     s.flying[r].discard(p)
     write(s, r, p)
+
+
+@invariant("a write lands in a page of its own request")
+def lands_in_own(s):
+    """Else it replaces the data of a request that did nothing wrong."""
+    return not s.stray

@@ -89,9 +89,10 @@ def arrive(s):
 
 @action(decode, fair="weak")
 def serve(s):
-    """The request reaches the process whose addresses decode keeps."""
-    require(s.waiting and not s.down and not s.dead and s.kept == s.life)
-    s.waiting = False
+    """The request goes to the process whose addresses decode keeps; of one that is gone nothing comes back."""
+    require(s.waiting and not s.down and not s.dead)
+    if s.kept == s.life:
+        s.waiting = False
 
 
 @leads_to("a request is served in the end")

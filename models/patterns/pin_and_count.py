@@ -35,6 +35,7 @@ Req = Sort("Req", labels="AB", doc="requests that look for the same object")
 class Config(Params):
     """Who lowers what."""
 
+    drops: bool = flag(True, "the last loop drops the count of what was fetched")
     trims_once: bool = flag(False, "the last loop leaves out what was trimmed", kind="mitigation")
 
 
@@ -109,7 +110,7 @@ def end(s, r: Req):
     """The last loop of request {r} unpins the object and drops its count."""
     require(s.phase[r] in (Phase.FETCHED, Phase.TRIMMED))
     s.pins -= 1
-    if s.count > 0 and not (cfg.trims_once and s.phase[r] == Phase.TRIMMED):
+    if cfg.drops and s.count > 0 and not (cfg.trims_once and s.phase[r] == Phase.TRIMMED):
         s.count -= 1
     s.phase[r] = Phase.OVER
     let_go(s)
@@ -156,6 +157,9 @@ model = Model(
     params=Config,
     presets=[
         Preset("bug", "trimmed, and dropped again", expect={"indexed_is_live": 4, "hits_are_valid": 5}),
+        Preset(
+            "never-dropped", "the loop only unpins", expect={"evicted_is_freed": None}, trims_once=True, drops=False
+        ),
         Preset("fixed", "each dropped once", expect={}, trims_once=True),
     ],
     scopes=[Scope("small", "2 requests", Req=2)],
