@@ -37,7 +37,9 @@ MUTANTS_SCHEMA = "kvproto.suite-mutants/1"
     "--time-limit", type=click.FloatRange(min=0, min_open=True), callback=seconds, metavar="SECONDS", help="For each."
 )
 @click.option("--memory-limit", callback=size, metavar="BYTES", help="For each, such as 512M.")
-@click.option("--json", "json_file", metavar="FILE", help="Write the result (- for standard output).")
+@click.option(
+    "--json", "json_file", metavar="FILE", help=f"Write {SCHEMA} or {MUTANTS_SCHEMA} (- for standard output)."
+)
 @click.option("--junit", metavar="FILE", help="Write JUnit XML: a test an entry.")
 @click.option("--sarif", metavar="FILE", help="Write SARIF 2.1.0: what is not as expected.")
 @click.option("--markdown", metavar="FILE", help="Write a summary for a pull request.")
@@ -167,14 +169,14 @@ def _chosen(expression: str | None) -> list[Entry]:
     wants = wanted(expression)
     some = [entry for entry in found if wants(entry.words)]
     if not some:
-        raise _nothing(expression, f"a word is looked for in everything that {len(found)} entries are known by")
+        raise _nothing(expression, "a word is looked for in model, preset, engine, mechanism, properties and reports")
     return some
 
 
 def _nothing(expression: str | None, reason: str) -> KvError:
     return KvError(
         "KV048",
-        f"-k {expression!r} selects nothing",
+        f"-k {expression!r} selects no entry",
         reason=reason,
         cure="kvproto suite --list  shows all entries",
     )
