@@ -1,4 +1,4 @@
-"""The tutorial, executed from its first line to its last."""
+"""The pages that one works through, executed from their first line to their last."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8")
+PAGES = ("tutorial", "porting")
 BLOCK = re.compile(
     r"(?:<!-- (?P<what>\w+) (?P<file>\S+)(?: (?P<name>\w+))? -->\n)?```(?P<kind>\w+)\n(?P<text>.*?)```", re.S
 )
@@ -54,33 +54,46 @@ def agrees(expected: list[str], printed: list[str]) -> str:
     return ""
 
 
+def write(folder: Path, block: re.Match[str]) -> None:
+    """Make the file that a block is, or the change that it makes."""
+    path = folder / block["file"]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    old = path.read_text(encoding="utf-8") if path.exists() else ""
+    path.write_text(edited(old, block["what"], block["name"], block["text"]), encoding="utf-8")
+
+
+def run(folder: Path, command: str, expected: list[str]) -> None:
+    """Run a command as a reader would, and compare what it prints."""
+    scripts = Path(sys.executable).parent
+    done = subprocess.run(
+        command,
+        shell=True,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+        env={"PATH": f"{scripts}:/usr/bin:/bin", "NO_COLOR": "1", "HOME": str(folder)},
+    )
+    missing = agrees(expected, done.stdout.splitlines())
+    assert not missing, f"$ {command}\nmissing: {missing}\n{done.stdout}{done.stderr}"
+    assert done.returncode in (0, 1), done.stderr
+
+
 @pytest.mark.slow
-def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
-    scripts, commands = str(Path(sys.executable).parent), 0
-    for block in BLOCK.finditer(TUTORIAL):
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_does_what_it_says(page: str, tmp_path: Path) -> None:
+    text, commands = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8"), 0
+    for block in BLOCK.finditer(text):
         if block["kind"] == "python":
-            path = tmp_path / block["file"]
-            old = path.read_text(encoding="utf-8") if path.exists() else ""
-            path.write_text(edited(old, block["what"], block["name"], block["text"]), encoding="utf-8")
+            write(tmp_path, block)
             continue
         for part in re.split(r"^\$ ", block["text"], flags=re.M)[1:]:
             command, *expected = part.rstrip("\n").split("\n")
             commands += 1
-            done = subprocess.run(
-                command,
-                shell=True,
-                cwd=tmp_path,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=300,
-                env={"PATH": f"{scripts}:/usr/bin:/bin", "NO_COLOR": "1", "HOME": str(tmp_path)},
-            )
-            missing = agrees(expected, done.stdout.splitlines())
-            assert not missing, f"$ {command}\nmissing: {missing}\n{done.stdout}{done.stderr}"
-            assert done.returncode in (0, 1), done.stderr
-    assert commands == TUTORIAL.count("\n$ ")
-    assert commands > 8
+            run(tmp_path, command, expected)
+    assert commands == text.count("\n$ ")
+    assert commands > 4
 
 
 def test_what_is_expected_is_looked_for_in_order() -> None:

@@ -23,9 +23,10 @@ from kvproto.formats.sarif import MEANING
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
-GITHUB, GITLAB = (
+GITHUB, MODELS, GITLAB, PRE_COMMIT = (
     YAML(typ="safe").load(io.StringIO(block)) for block in re.findall(r"```yaml\n(.*?)```", TEXT, flags=re.DOTALL)
 )
+(PROJECT,) = re.findall(r"```toml\n(.*?)```", TEXT, flags=re.DOTALL)
 JOB = GITHUB["jobs"]["check"]
 VENDOR = files("check_jsonschema") / "builtin_schemas" / "vendor"
 
@@ -36,7 +37,11 @@ def problems(schema: str, snippet: Any) -> list[str]:
     return [f"{'/'.join(map(str, error.path))}: {error.message}" for error in made.iter_errors(snippet)]
 
 
-@pytest.mark.parametrize(("schema", "snippet"), [("github-workflows", GITHUB), ("gitlab-ci", GITLAB)])
+@pytest.mark.parametrize(
+    ("schema", "snippet"),
+    [("github-workflows", GITHUB), ("github-workflows", MODELS), ("gitlab-ci", GITLAB)],
+    ids=["check", "models", "gitlab"],
+)
 def test_the_snippets_follow_the_schemas_of_the_systems(schema: str, snippet: dict[str, Any]) -> None:
     assert [] == problems(schema, json.loads(json.dumps(snippet)))
     assert problems(schema, {**json.loads(json.dumps(snippet)), "jobs": 3, "protocol": {"script": 3}})
@@ -95,6 +100,41 @@ def test_the_steps_of_gitlab(project: Path) -> None:
     assert 0 == shell(view).code
     assert (project / GITLAB["protocol"]["artifacts"]["reports"]["junit"]).is_file()
     assert all((project / path).exists() for path in GITLAB["protocol"]["artifacts"]["paths"])
+
+
+def runs(job: str) -> list[str]:
+    """What a job of the larger workflow runs, but for installing."""
+    return [step["run"] for step in MODELS["jobs"][job]["steps"] if "pip" not in step.get("run", "pip")]
+
+
+def uploaded(job: str) -> list[str]:
+    """What a job uploads."""
+    return next(s["with"]["path"].split() for s in MODELS["jobs"][job]["steps"] if "upload" in s.get("uses", ""))
+
+
+def test_the_tests_of_a_project_in_github(project: Path) -> None:
+    (tests,) = runs("tests")
+    held = 'import kvproto\n\n\n@kvproto.property_test("checks/model.py")\ndef test_it_holds(): ...\n'
+    (project / "checks" / "test_model.py").write_text(held, encoding="utf-8")
+    done = shell(tests)
+
+    assert 1 == done.code, done.err
+    assert "is violated" in done.out
+    assert all((project / path).exists() for path in uploaded("tests"))
+    assert [path.name for path in (project / "found").glob("*.trace.json")]
+
+
+def test_the_night_of_a_project_in_github(project: Path) -> None:
+    """With one entry of the suite, and no scopes, which the model does not have."""
+    suite, check = runs("night")
+    (project / "pyproject.toml").write_text(PROJECT.replace('scope = "large"\n', ""), encoding="utf-8")
+    cached = next(step["with"]["path"] for step in MODELS["jobs"]["night"]["steps"] if "cache" in step.get("uses", ""))
+    first, second = shell(check), shell(check)
+
+    assert 0 == shell(f"{suite} -k early_send").code
+    assert (1, 1) == (first.code, second.code)
+    assert ("kept run" in first.out, "kept run" in second.out) == (False, True)
+    assert all((project / path).exists() for path in [cached, *uploaded("night")])
 
 
 def test_every_option_of_the_table_is_there(project: Path) -> None:
