@@ -42,15 +42,25 @@ class Entry:
 
 
 def entries(models: Iterable[str] = ()) -> Iterator[Entry]:
-    """Entries of the models, by default of all that ship; models that expect nothing have none.
+    """Entries of the targets, by default of all models that ship; a target with a preset means that one.
 
-    Raises KV047 for an expectation of a property that the model does not have.
+    A model that expects nothing has none, and who names it is told so.  Raises KV047 for that, and for an expectation
+    of a property that the model does not have; and what `find` raises.
     """
     for name in models or every_model():
-        model = find(name).model
-        for preset in model.presets:
-            if preset.expect is not None:
-                yield _entry(name, model, preset, preset.expect)
+        target = find(name)
+        model, at = target.model, name.removesuffix(f"@{target.preset}") if target.preset else name
+        if target.preset is not None:
+            choose(model, preset=target.preset)  # a misspelt one is refused, not passed over
+        some = [p for p in model.presets if p.expect is not None and target.preset in (None, p.name)]
+        if models and not some:
+            raise KvError(
+                "KV047",
+                f"{name} does not say what has to be found in it",
+                reason="the suite compares searches with what presets expect",
+                cure='write it into a preset: Preset("fixed", "...", expect={})',
+            )
+        yield from (_entry(at, model, preset, preset.expect or {}) for preset in some)
 
 
 def _entry(name: str, model: Model, preset: Preset, expected: Mapping[str, int | None]) -> Entry:

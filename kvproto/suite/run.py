@@ -84,7 +84,8 @@ def compare(entry: Entry, result: Result) -> Judgement:
 def _length(finding: Finding, expected: int | None) -> Iterator[str]:
     found = finding.counterexample
     if expected is not None and found is not None and len(found.steps) != expected:
-        yield f"{finding.claim.name} breaks in {len(found.steps)} steps, expected were {expected}"
+        steps = f"{len(found.steps)} step{'' if len(found.steps) == 1 else 's'}"
+        yield f"{finding.claim.name} breaks in {steps}, expected were {expected}"
 
 
 def judge_all(entries: Sequence[Entry], options: Options, workers: int) -> Iterator[Judgement]:

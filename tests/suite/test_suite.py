@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from kvproto.cli.main import main
 from kvproto.cli.suite import suite
 from kvproto.diagnostics import KvError
 from kvproto.engine.outcome import Options
@@ -112,3 +113,56 @@ def test_nothing_selected_is_an_error() -> None:
     run = CliRunner().invoke(suite, ["-k", "no_such_word"], standalone_mode=False)
     assert isinstance(run.exception, KvError)
     assert run.exception.diagnostic.code == "KV048"
+
+
+OWN = '''
+from kvproto.lang import Bool, Machine, Model, Preset, Record, action, invariant, require
+
+class State(Record):
+    on: Bool
+
+lamp = Machine("lamp", "is switched")
+
+@action(lamp)
+def switch(s):
+    """The lamp is switched."""
+    s.on = not s.on
+
+@invariant("the lamp is off")
+def dark(s):
+    """It wastes power."""
+    return not s.on
+
+model = Model("lamps", "a lamp", state=State, parts=[__name__], presets=[PRESETS])
+'''
+
+
+@pytest.mark.parametrize(
+    ("presets", "code", "said"),
+    [
+        ('Preset("bug", "it is switched", expect={"dark": 1})', 0, "1 preset: all as expected"),
+        ('Preset("bug", "it is switched", expect={"dark": 2})', 1, "dark breaks in 1 step, expected were 2"),
+        ('Preset("fixed", "it is not", expect={})', 1, "dark was expected to hold and breaks"),
+        ('Preset("bug", "it is switched", expect={"drak": 1})', 2, "did you mean 'dark'"),
+        ('Preset("bug", "it is switched")', 2, "does not say what has to be found in it"),
+    ],
+)
+def test_ones_own_model(
+    presets: str,
+    code: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lamps.py").write_text(OWN.replace("PRESETS", presets))
+    assert main(["suite", "lamps.py", "--workers", "1"]) == code
+    told = capfd.readouterr()
+    assert said in told.out + told.err
+
+
+def test_a_target_with_a_preset_is_that_one(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["suite", f"{MODEL}@fixed", "--list"]) == 0
+    assert capfd.readouterr().out == f"{MODEL}@fixed\n"
+    assert main(["suite", f"{MODEL}@fixd"]) == 2
