@@ -21,6 +21,9 @@ pytestmark = pytest.mark.browser
 
 Pages = Callable[[Sequence[Trace]], Path]
 
+TOLD = """() => [...document.querySelectorAll(".why li, .whatif li")].map(line => line.checkVisibility())"""
+"""Of each sentence, whether it is there; those of what would have been may be closed on a screen."""
+
 WIDER = """() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]"""
 
 
@@ -74,6 +77,9 @@ def test_paper(chromium: Browser, page_of: Pages, tmp_path: Path, name: str, scr
 
         assert fits(visit)
         assert [] == visit.ask(CUT)
+        told: list[bool] = visit.ask(TOLD)
+        assert told
+        assert all(told)
         paper = visit.page.pdf(format="A4")
         assert paper.startswith(b"%PDF")
 
