@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from kvproto.cli.traces import trace_of
 from kvproto.engine.outcome import Counterexample, Finding, Options
 from kvproto.engine.search import search
 from kvproto.lang.bind import choose
@@ -62,7 +63,10 @@ def two(s):
 
 """
 
-LATER = "# a line\n# that moves the others\n"
+
+def grown(path: Path) -> None:
+    """Give the model a variable more: its digest is another, and its lines are elsewhere."""
+    path.write_text(path.read_text().replace("    done: Bool\n", "    done: Bool\n    more: Int(0, 4)\n"))
 
 
 def checked(kv: Run, *args: str) -> tuple[Done, dict[str, Any]]:
@@ -138,12 +142,10 @@ def test_without_the_option_nothing_is_taken_again(kv: Run, write: Write) -> Non
 
 
 def test_a_kept_run_is_written_with_todays_lines(kv: Run, write: Write) -> None:
-    """The model has a variable more, so its digest is another, and its lines are elsewhere."""
-    write(CLAIMS)
+    path = write(CLAIMS)
     kv("check", "model.py", "--property", "below_two")
     old = codec.read(FOLDER / "mine-below_two.trace.json")
-    path = write(LATER + CLAIMS)
-    path.write_text(path.read_text().replace("    done: Bool\n", "    done: Bool\n    more: Int(0, 4)\n"))
+    grown(path)
     done, _ = checked(kv, "--reuse", "--property", "below_two")
     new = codec.read(FOLDER / "mine-below_two.trace.json")
 
@@ -155,6 +157,16 @@ def test_a_kept_run_is_written_with_todays_lines(kv: Run, write: Write) -> None:
     assert ("bounded", False) == (new.strength, new.shortest)
     assert (True, "exhaustive") == (old.shortest, old.strength)
     assert "violated" == again(new, find("model.py")).end
+
+
+def test_what_is_kept_is_not_searched_for_beside_the_rest(kv: Run, write: Write) -> None:
+    """A search would have written that its run is a shortest one."""
+    path = write(CLAIMS)
+    kv("check", "model.py")
+    grown(path)
+    checked(kv, "--reuse")
+
+    assert {False} == {codec.read(path).shortest for path in FOLDER.iterdir()}
 
 
 def lines(trace: codec.Trace) -> list[int]:
@@ -235,12 +247,70 @@ def test_a_run_without_end_and_a_witness(kv: Run, write: Write) -> None:
     kv("check", "model.py")
     done, found = checked(kv, "--reuse")
 
-    assert 1 == done.code
+    assert (1, "") == (done.code, done.err)
     assert ("violated", "bounded", True) == tuple(found["gets_done"][key] for key in ("verdict", "strength", "kept"))
     # A witness proves that there is one, but `holds` is for complete searches.
     assert ("holds", "exhaustive") == (found["two"]["verdict"], found["two"]["strength"])
     assert "kept" not in found["two"]
     assert codec.read(FOLDER / "mine-gets_done.trace.json").loop is not None
+
+
+def test_a_round_that_does_not_lead_back_any_more(kv: Run, write: Write) -> None:
+    """Every second time the state is another one, so that the steps of the trace are half a round."""
+    path = write(ENDLESS)
+    kv("check", "model.py", "--property", "gets_done")
+    text = path.read_text().replace("    s.n = 0\n", "    s.n = 0\n    s.odd = not s.odd\n")
+    path.write_text(text.replace("    done: Bool\n", "    done: Bool\n    odd: Bool\n"))
+    trace = FOLDER / "mine-gets_done.trace.json"
+    trace.write_text(endless(codec.read(trace)))
+    done, found = checked(kv, "--reuse", "--property", "gets_done")
+
+    assert done.err.startswith("the kept run of gets_done is no use any more: ")
+    assert ("violated", "exhaustive") == (found["gets_done"]["verdict"], found["gets_done"]["strength"])
+
+
+def endless(trace: codec.Trace) -> str:
+    """The trace with the steps of one round."""
+    step = {"args": {}, "lane": "m", "loc": "model.py:1", "text": "", "reads": (), "writes": (), "delta": {}}
+    steps = tuple(codec.Step(action=name, **step) for name in ("inc", "inc", "inc", "back"))
+    return codec.dumps(replace(trace, steps=steps, loop=0))
+
+
+def test_an_init_function_that_goes_wrong_is_left_to_the_search(kv: Run, write: Write) -> None:
+    path = write(CLAIMS)
+    kv("check", "model.py", "--property", "below_two")
+    path.write_text(
+        path.read_text().replace("@action(m)\n", "@init\ndef begin(s):\n    assert s.done\n\n\n@action(m)\n")
+    )
+    plain = kv("check", "model.py", "--property", "below_two", "--trace-dir", "elsewhere")
+    done = kv("check", "model.py", "--property", "below_two", "--reuse")
+
+    assert plain.code == done.code
+    assert "the kept run of below_two is no use any more: an init function goes wrong" in done.err
+
+
+def test_a_kept_run_can_be_made_smaller(kv: Run, write: Write) -> None:
+    """Req is of no use to the run, so `--minimise` finds a smaller world, and looks at all runs of it."""
+    path = write(CLAIMS)
+    kv("check", "model.py", "--property", "below_two")
+    grown(path)
+    done = kv("check", "model.py", "--property", "below_two", "--reuse", "--minimise")
+    trace = codec.read(FOLDER / "mine-below_two.trace.json")
+
+    assert "minimised  below_two" in done.out
+    assert (1, "bounded", True) == (trace.parameters["Req"], trace.strength, trace.shortest)
+
+
+def test_a_trace_of_a_kept_run_does_not_claim_to_be_a_shortest_one(write: Write) -> None:
+    write(CLAIMS)
+    system = build(find("model.py").model, choose(find("model.py").model))
+    result = search(system)
+    finding = result.finding("below_two")
+    assert finding.counterexample is not None
+    kept = replace(finding, strength="bounded", kept=True)
+
+    assert trace_of(system, result, finding, finding.counterexample).shortest
+    assert not trace_of(system, result, kept, finding.counterexample).shortest
 
 
 def test_a_failing_assertion_and_a_deadlock(kv: Run, write: Write) -> None:
