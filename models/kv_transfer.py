@@ -160,9 +160,7 @@ def release(s, r: Req):
 @invariant("a decoding request owns only pages that it wrote last")
 def own_data(s):
     """Otherwise the answer is computed from somebody else's KV, or from none."""
-    return all(
-        s.mark[p] == r for r in Req for p in Page if s.phase[r] == Phase.DECODING and s.owner[p] == r
-    )
+    return all(s.mark[p] == r for r in Req for p in Page if s.phase[r] == Phase.DECODING and s.owner[p] == r)
 
 
 @invariant("no write lands in a page that belongs to another request")

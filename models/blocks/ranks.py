@@ -320,7 +320,7 @@ model = Model(
         Preset(
             "first-success",
             "one success is enough where two were to come: goes_on_complete",
-            scope='2-1',
+            scope="2-1",
             needs_all=False,
         ),
         Preset("alone", "each decode rank decides by itself: same_fate", agrees=False),

@@ -23,9 +23,7 @@ class Config(Params):
     prefill_pool: int = number(1, "pages in the prefill pool unless larger_pool is on", least=1)
 
     client_disconnects: bool = flag(True, "clients may go away while they wait", kind="environment")
-    transfer_failures: bool = flag(
-        True, "decode may give a transfer up: time-outs, lost nodes", kind="environment"
-    )
+    transfer_failures: bool = flag(True, "decode may give a transfer up: time-outs, lost nodes", kind="environment")
 
     larger_pool: bool = flag(False, "the prefill pool holds any prompt that the context allows", kind="mitigation")
     reject_at_admission: bool = flag(
