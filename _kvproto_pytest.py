@@ -35,6 +35,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--kvproto-scope", metavar="NAME", help="search every model in this scope")
     group.addoption("--kvproto-time-limit", type=float, metavar="SECONDS", help="of each search; inconclusive after it")
     group.addoption("--kvproto-workers", type=int, default=1, metavar="N", help="threads of each search")
+    group.addoption("--kvproto-reuse", action="store_true", help="first take the runs that are there again")
     group.addoption("--kvproto-trace-dir", metavar="DIR", help="where traces are written (default: .kvproto/traces)")
 
 
@@ -103,6 +104,8 @@ class _Searches:
     def __init__(self, config: pytest.Config) -> None:
         self.config = config
         self.done: dict[int, tuple[Result, dict[str, str]]] = {}
+        self.stale: list[str] = []
+        """What to say of kept runs that are no use any more."""
 
     def of(self, item: pytest.Function, tested: Tested) -> tuple[Result, dict[str, str]]:
         """The result for a function and the traces by property."""
@@ -129,12 +132,20 @@ class _Searches:
         limits = Options(
             properties=names, time_limit=option("--kvproto-time-limit"), workers=option("--kvproto-workers")
         )
-        result = search(system, limits)
         folder = Path(option("--kvproto-trace-dir") or self.config.rootpath / USUAL)
         codec.prepare(folder)
         traces = TraceFolder(folder, system, variant(_target(tested), _chosen(tested, scope)))
-        traces.keep(result)
-        return result, traces.written
+
+        def searched(asked: Options) -> Result:
+            result = search(system, asked)
+            traces.keep(result)
+            return result
+
+        if not option("--kvproto-reuse"):
+            return searched(limits), traces.written
+        from kvproto.cli.kept import with_kept
+
+        return with_kept(traces, limits, searched, self.stale.append), traces.written
 
 
 SEARCHES = pytest.StashKey[_Searches]()
@@ -206,7 +217,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
 def _fail(item: pytest.Function, finding: Finding) -> None:
     """Fail with the explanation that stands in the trace."""
     file = dict(item.user_properties).get(TRACES)
-    lines = [f"{finding.claim.name} is violated: {finding.claim.text}"]
+    kept = " (a kept run, nothing was searched for it)" if finding.kept else ""
+    lines = [f"{finding.claim.name} is violated: {finding.claim.text}{kept}"]
     if file is not None:
         from kvproto.trace import codec
 
@@ -231,7 +243,7 @@ def _other_end(taken: Again, still: str) -> str:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """The trace files of this session, each with its test."""
+    """The trace files of this session, each with its test, and kept runs that were no use."""
     found = {
         str(value): report.nodeid
         for reports in terminalreporter.stats.values()
@@ -243,3 +255,6 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.section("kvproto traces")
         for file, test in found.items():
             terminalreporter.line(f"{file}  ({test})")
+    searches = terminalreporter.config.stash.get(SEARCHES, None)
+    for line in searches.stale if searches is not None else ():
+        terminalreporter.line(line)

@@ -194,15 +194,13 @@ def run_job(job: Job, request: Request, watch: Watch | None = None) -> Row:
     traces = TraceFolder(request.trace_dir, job.system, job.variant)
     if not request.reuse:
         return Row(job.target, _searched(job, request.options, traces, watch), traces.written)
-    from kvproto.cli.kept import kept_runs  # most checks do without
+    from kvproto.cli.kept import with_kept  # most checks do without
 
-    kept = kept_runs(traces, select(job.system, request.options.properties))
-    for line in kept.stale:
-        click.echo(line, err=True)
-    if kept.enough:
-        return Row(job.target, kept.alone(job.system), traces.written)
-    found = _searched(job, kept.narrowed(request.options), traces, watch)
-    return Row(job.target, kept.beside(found), traces.written)
+    def rest(options: Options) -> Result:
+        return _searched(job, options, traces, watch)
+
+    result = with_kept(traces, request.options, rest, lambda line: click.echo(line, err=True))
+    return Row(job.target, result, traces.written)
 
 
 def _searched(job: Job, options: Options, traces: TraceFolder, watch: Watch | None) -> Result:

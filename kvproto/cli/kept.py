@@ -7,7 +7,7 @@ does it too is not asked, and nothing is said about other states.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from kvproto.cli.traces import TraceFolder
@@ -15,6 +15,7 @@ from kvproto.diagnostics import KvError
 from kvproto.engine.clock import Clock
 from kvproto.engine.liveness import NotConfirmed
 from kvproto.engine.outcome import Finding, Options, Result
+from kvproto.engine.search import select
 from kvproto.explain.why import with_why
 from kvproto.ir.nodes import Claim, System
 from kvproto.trace import codec
@@ -78,6 +79,16 @@ class KeptRuns:
             never_fired=(),
             findings=self.findings,
         )
+
+
+def with_kept(
+    traces: TraceFolder, options: Options, search: Callable[[Options], Result], note: Callable[[str], object]
+) -> Result:
+    """What kept runs show, and what `search` finds out about the rest; `note` is told of runs that are no use."""
+    kept = kept_runs(traces, select(traces.system, options.properties))
+    for line in kept.stale:
+        note(line)
+    return kept.alone(traces.system) if kept.enough else kept.beside(search(kept.narrowed(options)))
 
 
 def kept_runs(traces: TraceFolder, claims: Sequence[Claim]) -> KeptRuns:

@@ -100,6 +100,26 @@ def test_the_failure_is_the_explanation(session: pytest.Pytester) -> None:
     assert "kvproto traces" in text
 
 
+def test_kept_runs_are_taken_again_if_asked_for(session: pytest.Pytester) -> None:
+    first = run(session, "--kvproto-reuse", "-k", "test_open").stdout.str()
+    second = run(session, "--kvproto-reuse", "-k", "test_open", "--junitxml=out.xml")
+    third = run(session, "-k", "test_open").stdout.str()
+    told = [p.get("value") for p in ElementTree.parse(session.path / "out.xml").iter("property")]
+
+    second.assert_outcomes(failed=1, passed=1)
+    assert ["a kept run" in text for text in (first, second.stdout.str(), third)] == [False, True, False]
+    assert {"bounded", "exhaustive"} == {value for value in told if value in ("bounded", "exhaustive")}
+
+
+def test_a_kept_run_that_is_no_use_is_told(session: pytest.Pytester) -> None:
+    run(session, "-k", "test_open")
+    (session.path / "room.py").write_text(MODEL.replace("s.inside < 2 and", "s.inside < 1 and"))
+    result = run(session, "--kvproto-reuse", "-k", "test_open")
+
+    result.assert_outcomes(passed=2)
+    result.stdout.fnmatch_lines(["the kept run of alone is no use any more: step 2, enter, cannot happen, because *"])
+
+
 def test_what_is_not_decided_is_an_error(session: pytest.Pytester) -> None:
     result = run(session, "--kvproto-time-limit", "1e-9", "-k", "test_locked")
     result.assert_outcomes(errors=2)
