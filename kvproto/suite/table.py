@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 
 from kvproto.engine.outcome import Result
@@ -58,6 +59,9 @@ def _models(judged: Sequence[Judgement]) -> Iterable[str]:
         for j in mine:
             yield f"    {pad(j.entry.preset, size)}  {WORDS[j.code]}: {found_words(j.result)}"
             yield from (f"      {line}" for word in j.words() for line in fold(word, WIDTH - 6))
+            if j.code:
+                # Never folded: it is there to be copied.
+                yield f"      see  kvproto check {shlex.quote(j.entry.target)}"
 
 
 def _reports(reports: Sequence[Report]) -> str:
