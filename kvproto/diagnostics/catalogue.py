@@ -649,7 +649,8 @@ _FINDINGS: dict[str, Entry] = {
         "The search was complete, and this action is enabled in no reachable state although its\n"
         "parameters are switched on. Claims about what it does hold for no reason: the guard is probably\n"
         "too strong, or something that should enable it is missing. Compare its `require` lines with the\n"
-        "states that are reached. An action that a parameter switches off is not reported.",
+        "states that are reached. An action whose own `require` asks for a parameter that is off is not\n"
+        "reported; one that is never enabled because another one is off is.",
     ),
     "KV302": Entry(
         "property that says nothing here",
