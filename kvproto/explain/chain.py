@@ -10,12 +10,15 @@ from kvproto.explain.words import count, joined, numbers, with_quote
 from kvproto.trace.printable import cut, printable, shown
 
 
-def chain(facts: Facts, room: int, *, without: Collection[str] = ()) -> list[str]:
+def chain(
+    facts: Facts, room: int, *, without: Collection[str] = (), behind: Collection[str] = (), rest: bool = True
+) -> list[str]:
     """At most `room` sentences: what the verdict reads, then what led to the latest of that, and so on.
 
-    Paths in `without` have been told about.
+    Paths in `without` have been told about, and those `behind` are not what the verdict itself reads.  The last
+    sentence says how much of the slice is left (`rest`).
     """
-    verdict = tuple(e for e in facts.slice.reads_of(facts.slice.verdict) if e.path not in without)
+    verdict = tuple(e for e in facts.slice.reads_of(facts.slice.verdict) if e.path not in (*without, *behind))
     deciders = sorted({edge.source for edge in verdict} - {START}, reverse=True)
     if not deciders:
         return [] if without else _from_the_start(facts, verdict)[:room]
@@ -32,7 +35,7 @@ def chain(facts: Facts, room: int, *, without: Collection[str] = ()) -> list[str
     for current, hops, edge in links[: room - len(told)]:
         told.append(_used(facts, current, hops, edge))
         told_steps |= {*hops, edge.source}
-    return _with_rest(facts, told[:room], told_steps)
+    return _with_rest(facts, told[:room], told_steps) if rest else told[:room]
 
 
 Link = tuple[int, list[int], Edge]

@@ -14,7 +14,9 @@ from kvproto.engine.written import opposite, written
 from kvproto.ir.digest import digest
 from kvproto.ir.nodes import Action, Assert, Claim, FlightInfo, PoolInfo, System, Unary
 from kvproto.ir.types import ArrayT, LeafT, Path, RecordT, Type, label, leaves, show_path, values_of
+from kvproto.trace.blocked import blocked, states_of
 from kvproto.trace.filling import fill
+from kvproto.trace.forced import attempt
 from kvproto.trace.trace import ContainerView, FlightView, PoolView, SliceView, Step, Trace, Value, Vocabulary
 from kvproto.trace.trace import Ground as TraceGround
 from kvproto.trace.trace import State as TraceState
@@ -53,6 +55,7 @@ def build_trace(system: System, found: Counterexample) -> Trace:
         grounds = recorder.at_state(found.claim, state)
     if blamed is None:
         blamed = list(dict.fromkeys(path for ground in grounds for path in ground.reads))
+        blamed += [path for path in blocked(system, found).reads() if path not in blamed]
     return Trace(
         model=system.model,
         preset=system.preset,
@@ -95,12 +98,16 @@ def fair_words(system: System, found: Counterexample) -> tuple[str, ...]:
     if not system.fairness:
         return (NO_FAIRNESS,) if lasso.stops else ()
     whys = fair_to(system, lasso)
-    if len(whys) == 1:
+    failing = _failing(system, found, whys)
+    if not failing and len(whys) == 1:
         return (whys[0].sentence(),)
     parts = []
-    if gone := [fair for fair in whys if fair.why == "gone"]:
+    if gone := [fair for fair in whys if fair.why == "gone" and fair.group.name not in failing]:
         after = f"after step {gone[0].step}" if gone[0].step else "from the start"
         parts.append(f"nothing can be done {after} by {_named(gone)}")
+    if failing:
+        fails = "fails an assertion" if len(failing) == 1 else "fail assertions"
+        parts.append(f"{_listed(failing)} {fails}, which is no step")
     if happens := [fair for fair in whys if fair.why == "happens"]:
         again = "happens" if len(happens) == 1 else "happen"
         parts.append(f"{_named(happens)} {again} again and again")
@@ -108,6 +115,21 @@ def fair_words(system: System, found: Counterexample) -> tuple[str, ...]:
         are = "is" if len(waived) == 1 else "are"
         parts.append(f"{_named(waived)} {are} only weakly fair, and not possible all the time")
     return (f"Fairness does not exclude this run: {'; '.join(parts)}.",) if parts else ()
+
+
+def _failing(system: System, found: Counterexample, whys: Sequence[Fair]) -> list[str]:
+    """Groups of which a step would happen in the cycle, and fails an assertion."""
+    if found.loop is None:
+        return []
+    from kvproto.engine.liveness.fairness import all_instances
+
+    cycle, instances = states_of(system, found)[found.loop :], all_instances(system)
+    return [
+        fair.group.name
+        for fair in whys
+        if fair.why != "happens"
+        if any(attempt(system, *instances[n], state).end == "fails" for n in fair.group.members for state in cycle)
+    ]
 
 
 NAMED = 4

@@ -173,7 +173,7 @@ def test_a_lasso_rests_on_what_it_never_does(rounds: System) -> None:
     assert run is not None
     trace = build_trace(rounds, run)
 
-    assert (trace.verdict, trace.loop, trace.blame) == ("violated", 0, ("held[A]",))
+    assert (trace.verdict, trace.loop, trace.blame) == ("violated", 0, ("held[A]", "n"))
     assert [step.action for step in trace.steps] == ["around"] * 4
     assert fair_words(rounds, run) == ("around happens again and again (step 1).",)
 
