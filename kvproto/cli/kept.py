@@ -10,16 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from kvproto.cli.traces import TraceFolder
+from kvproto.cli.traces import TraceFolder, told
 from kvproto.diagnostics import KvError
 from kvproto.engine.clock import Clock
 from kvproto.engine.liveness import NotConfirmed
 from kvproto.engine.outcome import Finding, Options, Result
 from kvproto.engine.search import select
-from kvproto.explain.why import with_why
 from kvproto.ir.nodes import Claim, System
 from kvproto.trace import codec
-from kvproto.trace.build import NotReproduced, build_trace
+from kvproto.trace.build import NotReproduced
 from kvproto.trace.printable import printable
 from kvproto.trace.trace import Trace
 from kvproto.whatif.again import Again, again_in
@@ -124,21 +123,21 @@ def _finding(traces: TraceFolder, claim: Claim, old: Trace) -> tuple[Finding | N
     if taken.run is None:
         return None, _whereabouts(taken)
     try:
-        told = with_why(traces.system, taken.run, build_trace(traces.system, taken.run))
+        new = told(traces.system, taken.run)
     except (NotConfirmed, NotReproduced) as problem:
         # A run without end whose round does not lead back to where it began any more.
         return None, str(problem)
     path = traces.path(claim.name)
-    if not _says_the_same(old, told):
-        codec.save(replace(told, strength="bounded", shortest=False), path)
+    if not _says_the_same(old, new):
+        codec.save(replace(new, strength="bounded", shortest=False), path)
     traces.written[claim.name] = str(path)
     return Finding(claim, "violated", "bounded", taken.run, kept=True), ""
 
 
-def _says_the_same(old: Trace, told: Trace) -> bool:
+def _says_the_same(old: Trace, new: Trace) -> bool:
     """Whether the file may stay: the system and the run are what they were, so what a search knew is still true."""
-    known = replace(told, strength=old.strength, shortest=old.shortest, analysis=old.analysis, replay=old.replay)
-    return replace(known, why=old.why if old.analysis else told.why) == old
+    known = replace(new, strength=old.strength, shortest=old.shortest, analysis=old.analysis, replay=old.replay)
+    return replace(known, why=old.why if old.analysis else new.why) == old
 
 
 def _whereabouts(taken: Again) -> str:

@@ -62,12 +62,16 @@ def trace_of(system: System, result: Result, finding: Finding, found: Counterexa
 
     No run is shorter, unless the search left some out, or there was none for it, or the run goes on for ever.
     """
+    shortest = found.loop is None and not (result.por or result.lossy or finding.kept)
+    return replace(told(system, found), strength=finding.strength, shortest=shortest)
+
+
+def told(system: System, found: Counterexample) -> Trace:
+    """The trace of a run with its explanation, before anybody has said how it was found."""
     from kvproto.explain.why import with_why
     from kvproto.trace.build import build_trace
 
-    told = with_why(system, found, build_trace(system, found))
-    shortest = found.loop is None and not (result.por or result.lossy or finding.kept)
-    return replace(told, strength=finding.strength, shortest=shortest)
+    return with_why(system, found, build_trace(system, found))
 
 
 @dataclass

@@ -17,6 +17,7 @@ from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import find
 from kvproto.trace import codec
+from kvproto.trace.analysis import Analysis
 from kvproto.view.verdicts import Row, resuming, table
 from kvproto.whatif.again import again
 
@@ -171,6 +172,23 @@ def test_what_is_kept_is_not_searched_for_beside_the_rest(kv: Run, write: Write)
 
 def lines(trace: codec.Trace) -> list[int]:
     return [int(step.loc.rpartition(":")[2]) for step in trace.steps]
+
+
+def test_what_was_found_out_about_a_run_stays_with_it(kv: Run, write: Write) -> None:
+    """An analysis goes into the explanation; an explanation that differs without one is an old one."""
+    write(CLAIMS)
+    kv("check", "model.py", "--property", "below_two")
+    path = FOLDER / "mine-below_two.trace.json"
+    first = codec.read(path)
+    analysed = replace(first, analysis=Analysis(minimised=("It was larger.",)), why=(*first.why, "It was larger."))
+    codec.save(analysed, path)
+    kv("check", "model.py", "--property", "below_two", "--reuse")
+    kept = codec.read(path)
+    codec.save(replace(first, why=("It just happens.",)), path)
+    kv("check", "model.py", "--property", "below_two", "--reuse")
+
+    assert analysed == kept
+    assert (first.why, False) == (codec.read(path).why, codec.read(path).shortest)
 
 
 def test_a_run_is_kept_as_far_as_it_goes_wrong(kv: Run, write: Write) -> None:
