@@ -9,7 +9,8 @@ never a pass and never a skip.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,26 @@ TRACES = "kvproto_trace"
 """Name under which a test tells the file of its trace; it goes into JUnit files, too."""
 
 ARGUMENT = "kvproto_property"
+
+
+class Violated(pytest.fail.Exception):  # type: ignore[name-defined, misc]
+    """A property is violated: what a test of a known bug is to fail with, `xfail(raises=kvproto.Violated)`."""
+
+
+@contextmanager
+def _short_errors(kind: Callable[[str], BaseException]) -> Iterator[None]:
+    """An error of kvproto as its own text, without the plugin's frames."""
+    try:
+        yield
+    except Exception as problem:
+        diagnostic = getattr(problem, "diagnostic", None)
+        if diagnostic is None:
+            raise
+        raise kind(diagnostic.render()) from None
+
+
+def _in_setup(text: str) -> BaseException:
+    return pytest.fail.Exception(text, pytrace=False)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -51,7 +72,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """An item for every property."""
     tested, kept = _tested(metafunc.function), _kept(metafunc.function)
     if tested is not None:
-        metafunc.parametrize(ARGUMENT, _names(tested))
+        with _short_errors(pytest.Collector.CollectError):
+            names = _names(tested)
+        metafunc.parametrize(ARGUMENT, names)
     if kept is not None:
         files = sorted(metafunc.config.rootpath.glob(kept.pattern))
         if not files:
@@ -163,7 +186,8 @@ def kvproto_finding(request: pytest.FixtureRequest, kvproto_property: str, recor
     tested = _tested(request.function)
     assert tested is not None
     searches = request.config.stash.setdefault(SEARCHES, _Searches(request.config))
-    result, traces = searches.of(request.node, tested)
+    with _short_errors(_in_setup):
+        result, traces = searches.of(request.node, tested)
     name = kvproto_property
     finding = next(f for f in result.findings if f.claim.name == name)
     record_property("kvproto_states", result.states)
@@ -194,8 +218,9 @@ def kvproto_again(request: pytest.FixtureRequest, kvproto_file: Path) -> Again:
 
     kept = _kept(request.function)
     assert kept is not None
-    trace = codec.read(str(kvproto_file))
-    found = again(trace, find(kept.target or trace.model))
+    with _short_errors(_in_setup):
+        trace = codec.read(str(kvproto_file))
+        found = again(trace, find(kept.target or trace.model))
     if found.end == "gone":
         pytest.fail(f"{kvproto_file.name} cannot be taken again: {found.reason}", pytrace=False)
     return found
@@ -211,7 +236,16 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Iterator[None]:
     kept = _kept(pyfuncitem.function)
     if taken is not None and kept is not None and taken.end != kept.still:
         pytest.fail(_other_end(taken, kept.still), pytrace=False)
-    return (yield)
+    judged = finding is not None or taken is not None
+    if not judged:
+        return (yield)
+    from kvproto.testing import RUNNING
+
+    token = RUNNING.set(True)
+    try:
+        return (yield)
+    finally:
+        RUNNING.reset(token)
 
 
 def _fail(item: pytest.Function, finding: Finding) -> None:
@@ -224,7 +258,7 @@ def _fail(item: pytest.Function, finding: Finding) -> None:
 
         lines += [f"  {number}. {text}" for number, text in enumerate(codec.read(str(file)).why, 1)]
         lines += [f"  kvproto show {file}"]
-    pytest.fail("\n".join(lines), pytrace=False)
+    raise Violated("\n".join(lines), pytrace=False)
 
 
 ENDS = {

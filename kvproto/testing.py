@@ -6,10 +6,15 @@ The decorators mark functions; the pytest plugin makes tests of them.  Nothing h
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from functools import wraps
+from typing import Any, Literal, TypeVar, cast
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+RUNNING: ContextVar[bool] = ContextVar("kvproto_plugin_runs_this_test", default=False)
+"""Set by the plugin while it runs a test that it has judged."""
 
 MARK = "__kvproto_tested__"
 KEPT = "__kvproto_kept__"
@@ -45,10 +50,22 @@ def property_test(
 
     def mark(fn: F) -> F:
         found = None if isinstance(model, str) else model
-        setattr(fn, MARK, Tested(target, found, preset, scope, dict(sets), tuple(properties)))
-        return fn
+        return _marked(fn, MARK, Tested(target, found, preset, scope, dict(sets), tuple(properties)))
 
     return mark
+
+
+def _marked(fn: F, name: str, value: object) -> F:
+    """The function with a mark; run without the plugin it fails, since nothing would have been checked."""
+
+    @wraps(fn)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if not RUNNING.get():
+            raise AssertionError("nothing was checked: the pytest plugin of kvproto is not loaded (-p _kvproto_pytest)")
+        return fn(*args, **kwargs)
+
+    setattr(run, name, value)
+    return cast("F", run)
 
 
 @dataclass(frozen=True)
@@ -73,7 +90,6 @@ def trace_test(
         raise TypeError(f'still is "violated", "refused" or "holds", not {still!r}')
 
     def mark(fn: F) -> F:
-        setattr(fn, KEPT, Kept(pattern, model, still))
-        return fn
+        return _marked(fn, KEPT, Kept(pattern, model, still))
 
     return mark

@@ -251,3 +251,47 @@ def test_a_pattern_that_fits_nothing_is_an_error(pytester: pytest.Pytester) -> N
     result = pytester.runpytest_subprocess()
     assert result.ret != 0
     assert "no trace fits" in result.stdout.str() + result.stderr.str()
+
+
+def test_without_the_plugin_nothing_passes(session: pytest.Pytester) -> None:
+    session.path.joinpath("kept").mkdir()
+    session.makepyfile(
+        test_kept="""
+        import kvproto
+
+        @kvproto.trace_test("kept/*.trace.json")
+        def test_kept(): ...
+        """
+    )
+    result = session.runpytest_subprocess("-p", "no:kvproto")
+    # The one that asks for the verdict does not find it.
+    result.assert_outcomes(passed=1, failed=3, errors=1)
+    assert "nothing was checked" in result.stdout.str()
+
+
+def test_a_known_bug_is_a_violation_and_no_other_failure(session: pytest.Pytester) -> None:
+    session.makepyfile(
+        test_room="""
+        import kvproto
+        import pytest
+
+        known = pytest.mark.xfail(strict=True, raises=kvproto.Violated, reason="known")
+
+        @known
+        @kvproto.property_test("room.py@open", properties=["alone"])
+        def test_known(): ...
+
+        @known
+        @kvproto.property_test("room.py@open", properties=["alnoe"])
+        def test_misspelt(): ...
+
+        @known
+        @kvproto.property_test("room.py@locked", properties=["alone"])
+        def test_gone(): ...
+        """
+    )
+    result = run(session)
+    result.assert_outcomes(xfailed=1, errors=1, failed=1)
+    text = result.stdout.str()
+    assert "KV004" in text
+    assert "_kvproto_pytest.py" not in text
