@@ -220,7 +220,8 @@ def _minimised(row: Row, job: Job, request: Request) -> tuple[Row, list[str]]:
     """The same with smaller runs, and what to say of them."""
     from kvproto.cli.minimising import Searched, minimised  # most checks do without
 
-    return minimised(row, Searched(job.model, job.chosen, job.system, job.variant), request.trace_dir)
+    searched = Searched(job.model, job.chosen, job.system, job.variant)
+    return minimised(row, searched, request.trace_dir, request.options.time_limit)
 
 
 def _print(lines: list[str]) -> None:

@@ -12,7 +12,7 @@ import click
 from kvproto.cli.export_graph import Picture, state_graph
 from kvproto.cli.export_trace import FORMS as OF_TRACES
 from kvproto.cli.export_trace import exported
-from kvproto.cli.options import check_json_file, say, setting, silence, unwritable
+from kvproto.cli.options import check_json_file, refuse_input, say, setting, silence, unwritable
 from kvproto.diagnostics import KvError
 from kvproto.engine.search import select
 from kvproto.export.promela.model import export as to_promela
@@ -88,6 +88,7 @@ def export(
     of the trace's model with the run in it.
     """
     check_json_file(output)
+    refuse_input(output, [what, *([trace] if trace else [])])
     asked = _Asked(sets, scope, names, claimed)
     picture = Picture(trace, max_nodes, labels)
     is_trace = _is_trace(what)

@@ -16,6 +16,7 @@ from kvproto.trace import codec
 from kvproto.trace.analysis import Analysis
 from kvproto.trace.printable import printable
 from kvproto.view.verdicts import Row
+from kvproto.whatif.budget import Budget
 from kvproto.whatif.minimise import Minimised, minimise
 from kvproto.whatif.worlds import World
 
@@ -32,21 +33,28 @@ class Searched:
     variant: str
 
 
-def minimised(row: Row, searched: Searched, folder: Path) -> tuple[Row, list[str]]:
-    """The row with smaller runs, whose traces take the place of the others; and what to say about it."""
+def minimised(row: Row, searched: Searched, folder: Path, seconds: float | None = None) -> tuple[Row, list[str]]:
+    """The row with smaller runs, whose traces take the place of the others; and what to say about it.
+
+    `seconds` may be spent on each run.  Ctrl-C leaves the runs that have not been looked at as they are.
+    """
     if row.result.interrupted:
         return row, []
-    findings, lines = list[Finding](), list[str]()
-    for finding in row.result.findings:
-        found = finding.counterexample
-        world = None if found is None else World(searched.chosen, searched.system, found)
-        smaller = None if world is None else minimise(searched.model, world)
-        if smaller is not None:
-            _write(row.result, finding, smaller, searched.variant, folder)
-            lines += _told(finding.claim.name, smaller)
-            finding = replace(finding, counterexample=smaller.world.found)
-        findings.append(finding)
-    return Row(row.target, replace(row.result, findings=tuple(findings)), row.traces), lines
+    findings, lines = list(row.result.findings), list[str]()
+    stopped = False
+    try:
+        for place, finding in enumerate(findings):
+            found = finding.counterexample
+            world = None if found is None else World(searched.chosen, searched.system, found)
+            smaller = None if world is None else minimise(searched.model, world, Budget(seconds=seconds))
+            if smaller is not None:
+                _write(row.result, finding, smaller, searched.variant, folder)
+                lines += _told(finding.claim.name, smaller)
+                findings[place] = replace(finding, counterexample=smaller.world.found)
+    except KeyboardInterrupt:
+        stopped = True
+        lines.append("  minimising was interrupted: the other runs are as the search came upon them")
+    return Row(row.target, replace(row.result, findings=tuple(findings), interrupted=stopped), row.traces), lines
 
 
 def _write(result: Result, finding: Finding, smaller: Minimised, variant: str, folder: Path) -> None:

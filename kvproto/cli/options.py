@@ -6,6 +6,7 @@ import json
 import math
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -96,6 +97,21 @@ def check_json_file(file: str | None) -> None:
             raise PermissionError(13, "permission denied")
     except (OSError, ValueError) as problem:
         raise unwritable(str(file), problem) from None
+
+
+def refuse_input(file: str | None, inputs: Iterable[str]) -> None:
+    """A result does not replace what it is made from (KV026)."""
+    if file in (None, "-"):
+        return
+    place = Path(str(file))
+    for name in inputs:
+        if os.path.exists(name) and place.exists() and os.path.samefile(place, name):
+            raise KvError(
+                "KV026",
+                f"the result would replace {name}, from which it is made",
+                reason="the trace would be lost",
+                cure="name another file with -o",
+            )
 
 
 def write_json(file: str, value: object) -> None:

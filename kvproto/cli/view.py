@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kvproto.cli.options import check_json_file, say, write_text
+from kvproto.cli.options import check_json_file, refuse_input, say, write_text
 from kvproto.cli.show import understanding
 from kvproto.diagnostics import KvError
 from kvproto.report import Report, report
@@ -53,6 +53,7 @@ def view(traces: tuple[str, ...], output: str | None, replayed: bool, opened: bo
         )
     check_json_file(file)
     names = [name for trace in traces for name in _files(trace)]
+    refuse_input(file, names)
     reports = [_report(name, replayed=replayed) for name in names]
     # Imported where it is wanted: reading traces does without the template engine.
     from kvproto.page.shell import page

@@ -136,3 +136,19 @@ def test_help(process: Run) -> None:
     done = process("view", "--help")
 
     assert 0 == done.code and "-o, --output FILE" in done.out
+
+
+def test_a_result_does_not_replace_its_trace(kv: Run) -> None:
+    kv("check", "outline@incident", "--property", "reads_own_writes", "--trace-dir", "t")
+    trace = next(Path("t").iterdir())
+    text = trace.read_bytes()
+    Path("link.json").symlink_to(trace)
+    for words in (
+        ("view", str(trace), "-o", str(trace)),
+        ("view", "t", "-o", "link.json"),
+        ("export", str(trace), "--to", "mermaid", "-o", str(trace)),
+    ):
+        done = kv(*words)
+        assert done.code == 2
+        assert done.err.startswith("error KV026")
+        assert trace.read_bytes() == text
