@@ -13,12 +13,10 @@ from dataclasses import dataclass, replace
 from kvproto.cli.traces import TraceFolder, told
 from kvproto.diagnostics import KvError
 from kvproto.engine.clock import Clock
-from kvproto.engine.liveness import NotConfirmed
 from kvproto.engine.outcome import Finding, Options, Result
 from kvproto.engine.search import select
 from kvproto.ir.nodes import Claim, System
 from kvproto.trace import codec
-from kvproto.trace.build import NotReproduced
 from kvproto.trace.printable import printable
 from kvproto.trace.trace import Trace
 from kvproto.whatif.again import Again, again_in
@@ -122,11 +120,7 @@ def _finding(traces: TraceFolder, claim: Claim, old: Trace) -> tuple[Finding | N
     taken = again_in(traces.system, old)
     if taken.run is None:
         return None, _whereabouts(taken)
-    try:
-        new = told(traces.system, taken.run)
-    except (NotConfirmed, NotReproduced) as problem:
-        # A run without end whose round does not lead back to where it began any more.
-        return None, str(problem)
+    new = told(traces.system, taken.run)
     path = traces.path(claim.name)
     if not _says_the_same(old, new):
         codec.save(replace(new, strength="bounded", shortest=False), path)

@@ -6,6 +6,7 @@ same steps can still happen and still break the claim.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +21,7 @@ from kvproto.lang.load import Target
 from kvproto.trace.printable import printable
 from kvproto.trace.trace import Trace
 from kvproto.trace.trace import Value as Shown
-from kvproto.whatif.runs import NoSuchRunError, steps_of
+from kvproto.whatif.runs import NoSuchRunError, Steps, steps_of
 from kvproto.whatif.schedule import Course
 from kvproto.whatif.words import refusing
 
@@ -70,16 +71,30 @@ def again_in(system: System, trace: Trace) -> Again:
     named = tuple((action.name, args) for action, args in calls)
     course = Course(system, trace.property, named, trace.loop)
     if course.claim.kind in LIVENESS:
-        args = course.arguments([init])
-        course.args = args if args is not None else ()
+        # Where it is true for every choice, the last one stands for all: how the steps end does not depend on it.
+        course.arguments([init])
     outcome = course.take([init])
     if outcome.end == "refused":
         return Again(trace, "refused", outcome.step, refusing(system, named, outcome).condition)
     if outcome.end != "violated":
         return Again(trace, "holds", len(named))
-    kept = min(outcome.step, len(calls))
-    run = Counterexample(system.claim(trace.property), init, calls[:kept], trace.loop, course.args)
+    claim, kept = system.claim(trace.property), min(outcome.step, len(calls))
+    if trace.loop is None or trace.loop == len(calls):
+        run = Counterexample(claim, init, calls[:kept], trace.loop, course.args)
+    else:
+        steps, loop = _rounds(calls, trace.loop, outcome.states)
+        run = Counterexample(claim, init, steps, loop, course.args)
     return Again(trace, "violated", kept, run=run)
+
+
+def _rounds(calls: Steps, loop: int, states: Sequence[State]) -> tuple[Steps, int]:
+    """All steps until a state came again at the beginning of a round, and which one that was.
+
+    In the model of today that may take more rounds than one.
+    """
+    length, taken = len(calls) - loop, len(states) - 1
+    steps = tuple(calls[at if at < loop else loop + (at - loop) % length] for at in range(taken))
+    return steps, next(at for at in range(loop, taken, length) if states[at] == states[-1])
 
 
 def _system(trace: Trace, target: Target) -> System:
