@@ -17,7 +17,7 @@ from kvproto.lang.properties import ClaimMark
 
 @click.command()
 @click.argument("word", metavar="CODE_OR_NAME_OR_TRACE")
-@click.option("--model", "target", metavar="TARGET", help="The model of the trace, if it is not a shipped one.")
+@click.option("--model", "target", metavar="TARGET", help="The model of the trace, if it is neither shipped nor here.")
 @click.option("--quick", is_flag=True, help="Of a trace only what its own steps tell: nothing is searched.")
 @click.option("--save", is_flag=True, help="Keep what was found out in the trace file: `show` and `view` tell it, too.")
 def explain(word: str, target: str | None, quick: bool, save: bool) -> None:

@@ -188,9 +188,10 @@ _USAGE: dict[str, Entry] = {
     "KV027": Entry(
         "the model of a trace is not known",
         "What would have been under another switch, or with another value, is found out by taking the\n"
-        "trace's steps in its model. A trace names its model, and kvproto knows those it ships. For a\n"
-        "model of your own say where it is: kvproto explain TRACE --model model.py. To look at a trace\n"
-        "no model is needed: kvproto show TRACE, kvproto view TRACE.",
+        "trace's steps in its model. A trace names its model, and kvproto knows those it ships. A model of\n"
+        "your own is found where the trace says, from the folder in which it was recorded. From elsewhere\n"
+        "say where it is: kvproto explain TRACE --model model.py. To look at a trace no model is needed:\n"
+        "kvproto show TRACE, kvproto view TRACE.",
     ),
     "KV028": Entry(
         "the trace is not of this model",

@@ -21,7 +21,7 @@ def chain(
     verdict = tuple(e for e in facts.slice.reads_of(facts.slice.verdict) if e.path not in (*without, *behind))
     deciders = sorted({edge.source for edge in verdict} - {START}, reverse=True)
     if not deciders:
-        return [] if without else _from_the_start(facts, verdict)[:room]
+        return [] if without else _from_the_start(facts, verdict)[: max(room, 0)]
     told = [_rests_on(facts, source, verdict) for source in deciders[: max(room - 2, 1)]]
     unchanged = [edge for edge in verdict if edge.source == START]
     if unchanged and len(told) < room - 1:
@@ -50,13 +50,19 @@ def _links(facts: Facts, start: int, told_steps: set[int], most: int, *, across:
     """
     seen, links, current = set(told_steps), list[Link](), start
     while len(links) <= most:
-        hops, edge = _back(facts, current, seen) if across else ([], facts.cause(current, sorted(seen)))
+        hops, edge = _back(facts, current, seen) if across else ([], _cause(facts, current, seen))
         if edge is None:
             break
         links.append((current, hops, edge))
         seen |= {*hops, edge.source}
         current = edge.source
     return links
+
+
+def _cause(facts: Facts, current: int, seen: Collection[int]) -> Edge | None:
+    """What a step relied on; for one that decided, the condition under which it did."""
+    edge = facts.cause(current, sorted(seen))
+    return None if edge is None else facts.condition(edge)
 
 
 def _back(facts: Facts, current: int, seen: set[int]) -> tuple[list[int], Edge | None]:
@@ -101,6 +107,8 @@ def _from_the_start(facts: Facts, verdict: tuple[Edge, ...]) -> list[str]:
     if not verdict:
         where = f"after step {facts.end}" if facts.end else "at the start"
         return [f"The trace ends {where}; it does not say which variables decide."]
+    if facts.trace.loop is not None:
+        return [f"The verdict rests on {_values(facts, verdict, 0)}, as at the start."]
     return [f"The initial state decides it: {_values(facts, verdict, 0)}."]
 
 

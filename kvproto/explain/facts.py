@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from kvproto.explain.edges import domain_edges
@@ -16,9 +16,14 @@ from kvproto.trace.trace import State, Step, Trace
 
 @dataclass(frozen=True)
 class Facts:
-    """Everything derived from one trace, derived once."""
+    """Everything derived from one trace, derived once.
+
+    `conditions` says for steps that decided the verdict what had been looked at before they did what it rests on;
+    nobody knows from the trace alone.
+    """
 
     trace: Trace
+    conditions: Mapping[int, Collection[str]] = field(default_factory=dict)
 
     @cached_property
     def slice(self) -> Slice:
@@ -123,6 +128,12 @@ class Facts:
         ]
         messages = [edge for edge in edges if self._took(edge)]
         return max(messages or edges, key=lambda edge: edge.source, default=None)
+
+    def condition(self, usual: Edge) -> Edge:
+        """What a step looked at before it did what the verdict rests on, if what is behind its usual cause set that."""
+        looked = self.conditions.get(usual.step, ())
+        edges = [e for e in self.slice.reads_of(usual.step) if e.path in looked and e.source == usual.source]
+        return edges[0] if edges and usual.path not in looked else usual
 
     def _took(self, edge: Edge) -> bool:
         """The step lowered a flag, or took a name out of a set, which another machine had raised or put there."""

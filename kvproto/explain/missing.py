@@ -54,7 +54,9 @@ def _meaning(guard: Guard) -> str:
     if guard.kind != "switch":
         return ""
     about = cut(printable(" ".join(guard.about.split())), 100) if guard.value is not False else ""
-    words = ": ".join(filter(None, [printable(guard.release), about]))
+    # What does not suffice, or breaks something else, is not what a release is told for.
+    release = printable(guard.release) if guard.verdict != "violated" and not guard.breaks else ""
+    words = ": ".join(filter(None, [release, about]))
     return f" ({words})" if words else ""
 
 
@@ -89,12 +91,22 @@ def _in_scope(guard: Guard, analysis: Analysis, room: int) -> str:
         return f" But another run, of {guard.other} steps, breaks the claim all the same{_together(analysis)}."
     if guard.verdict != "holds":
         return ""
+    if guard.breaks:
+        return f" In this scope the claim holds then, but {breaking(guard)}{_together(analysis)}."
     short = " In this scope the claim holds then."
-    others = [g for g in analysis.guards if g.kind == "switch" and g.verdict == "holds" and g.name != guard.name]
+    sound = [g for g in analysis.guards if g.kind == "switch" and g.verdict == "holds" and not g.breaks]
+    others = [g for g in sound if g.name != guard.name]
     if others:
         long = f" In this scope the claim holds then, and as well with {_some(others)} instead."
         return long if len(long) <= room else short
     return short + _only_this_run(guard, analysis)
+
+
+def breaking(guard: Guard) -> str:
+    """`takes_own breaks`: the other claims that a measure breaks."""
+    names = [printable(name) for name in guard.breaks]
+    more = [f"{len(names) - OTHERS} more"] if len(names) > OTHERS else []
+    return f"{joined([*names[:OTHERS], *more])} {'breaks' if len(names) == 1 else 'break'}"
 
 
 def _only_this_run(guard: Guard, analysis: Analysis) -> str:
@@ -118,5 +130,5 @@ def _some(guards: Sequence[Guard]) -> str:
 
 def _together(analysis: Analysis) -> str:
     """The preset that is enough, where no measure alone is."""
-    enough = [g for g in analysis.guards if g.kind == "preset" and g.verdict == "holds"]
+    enough = [g for g in analysis.guards if g.kind == "preset" and g.verdict == "holds" and not g.breaks]
     return f"; with {setting(enough[0])} it holds in this scope" if enough else ""

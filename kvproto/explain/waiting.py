@@ -22,6 +22,8 @@ def waiting(facts: Facts, system: System, found: Blocked, room: int) -> list[str
     if not hurdles or room <= 0:
         return []
     told = [teller.hurdles(group, first=group[0] is hurdles[0]) for group in _groups(hurdles, room)]
+    if found.circle is not None:
+        told[-1] += f" So it waits for {teller.call(found.circle)}, which waits for it."
     if found.final:
         told[-1] += f" Nothing changes {teller.names(found.final)} any more."
     return told
@@ -45,12 +47,12 @@ class _Teller:
 
     def hurdles(self, group: Sequence[Hurdle], *, first: bool) -> str:
         """What a step would change, and what it needs that is not so; or what the last of several needs."""
-        call, changed, last = self._call(group[0]), self.names(group[0].paths), group[-1]
+        call, changed, last = self.call(group[0]), self.names(group[0].paths), group[-1]
         if len(group) == 1 and first:
             return f"{call} would change {changed}, but {self._refused(last)}."
         if len(group) == 1:
             return f"To change {changed}, {call} would have to come first, but {self._refused(last)}."
-        between = joined([self._call(hurdle) for hurdle in group[1:]])
+        between = joined([self.call(hurdle) for hurdle in group[1:]])
         way = "would change" if first else "would have to change"
         return f"{call} {way} {changed}; before it {between} would have to come, but {self._refused(last)}."
 
@@ -75,7 +77,8 @@ class _Teller:
     def _text(self, path: Path) -> str:
         return show_path(path, self.system.state)
 
-    def _call(self, hurdle: Hurdle) -> str:
+    def call(self, hurdle: Hurdle) -> str:
+        """`write(r=A)`."""
         params = hurdle.tried.action.params
         shown_ = [f"{p.name}={shown(label(a, p.type))}" for p, a in zip(params, hurdle.tried.args, strict=True)]
         return f"{hurdle.tried.action.name}({', '.join(shown_)})"

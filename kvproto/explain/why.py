@@ -8,10 +8,11 @@ none for any property.  What would have been comes last, if somebody has found i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
 from kvproto.engine.outcome import Counterexample
+from kvproto.explain.branches import conditions as conditions_of
 from kvproto.explain.chain import chain
 from kvproto.explain.facts import Facts
 from kvproto.explain.missing import missing
@@ -30,14 +31,20 @@ LEAST = 3
 
 
 def why(
-    trace: Trace, *, first: Sequence[str] = (), fair: Sequence[str] = (), waits: Waits | None = None
+    trace: Trace,
+    *,
+    first: Sequence[str] = (),
+    fair: Sequence[str] = (),
+    waits: Waits | None = None,
+    conditions: Mapping[int, Collection[str]] | None = None,
 ) -> tuple[str, ...]:
     """The explanation of a trace: steps are counted from 1, pages are named by their labels.
 
     `first`, `fair` and `waits` are from somebody who knows the model: what the claim is about, why fairness does not
-    exclude the run, and what keeps it from its goal.  They count.
+    exclude the run, and what keeps it from its goal.  They count.  `conditions` is what steps had looked at before they
+    did what the verdict rests on.
     """
-    facts, last = Facts(trace), missing(trace)
+    facts, last = Facts(trace, conditions or {}), missing(trace)
     most = MOST - len(first) - len(last)
     if trace.loop is not None:
         end = " ".join([_for_ever(facts.end, trace.loop), *fair])
@@ -69,7 +76,14 @@ def with_why(system: System, found: Counterexample, trace: Trace) -> Trace:
     """The trace of a run that a search has found, with its explanation."""
     stuck = blocked(system, found)
     waits: Waits = lambda facts, room: waiting(facts, system, stuck, room)  # noqa: E731 (the system is known here)
-    return replace(trace, why=why(trace, first=about(found), fair=fair_words(system, found), waits=waits))
+    told = why(
+        trace,
+        first=about(found),
+        fair=fair_words(system, found),
+        waits=waits,
+        conditions=conditions_of(system, found, trace),
+    )
+    return replace(trace, why=told)
 
 
 def _for_ever(end: int, loop: int) -> str:

@@ -21,8 +21,7 @@ def _landed_late(facts: Facts, flight: Flight, page: Page, landed: int) -> list[
     who, now = flight.request, flight.owner
     whose = f"{now}'s" if now is not None else "nobody's"
     told = [
-        f"At {facts.at(landed)} a write of {who} landed in {facts.pages([page], pool=True)},"
-        f" which was {whose} by then."
+        f"At {facts.at(landed)} a write of {who} landed in {facts.pages([page], pool=True)}, which was {whose} by then."
     ]
     told += posting(facts, [flight])
     freed = facts.lost(page, who, landed)

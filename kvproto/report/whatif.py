@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from kvproto.explain.missing import guard_sentence, setting
+from kvproto.explain.missing import breaking, guard_sentence, setting
 from kvproto.explain.words import call, count, joined
 from kvproto.report.report import Note
 from kvproto.trace.analysis import Guard, NoReturn
@@ -39,7 +39,7 @@ def guard_words(trace: Trace, guard: Guard) -> str:
     """`With token_count_check on, step 16, commit(r=A), would have been refused: ...`, and what a search has shown."""
     shown = {
         "": "",
-        "holds": " In this scope the claim holds then.",
+        "holds": f" In this scope the claim holds then{f', but {breaking(guard)}' if guard.breaks else ''}.",
         "violated": f" But another run, of {count(guard.other, 'step')}, breaks the claim all the same.",
         "inconclusive": " Whether the claim holds then is not known: the scope is too large.",
     }[guard.verdict]

@@ -34,7 +34,8 @@ class Guard:
     before: `since` is the first step that the switch changed (`step` itself, if nothing differed before), and
     `difference` says how the state after it differs (`x = 1 instead of 0; ...`).  Step 0 is the beginning.
     `verdict` is that of a search of the whole scope under the switch ("" if nobody searched): with "violated" the
-    switch stops this schedule but not the one of `other` steps that the search found.
+    switch stops this schedule but not the one of `other` steps that the search found.  `breaks` are claims that hold
+    without the switch and are violated with it.
     `loc` is the place of the guard, for the others that of the action of `step`; `about` is what the model says of the
     switch or preset; `release` is the first later preset of the model that has the switch so ("" if none).  The
     best are first.
@@ -54,6 +55,7 @@ class Guard:
     difference: str = ""
     verdict: Literal["", "holds", "violated", "inconclusive"] = ""
     other: int = 0
+    breaks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

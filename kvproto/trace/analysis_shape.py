@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kvproto.trace.analysis import EFFECTS, GUARD_KINDS, VERDICTS, Analysis, Dot, Guard, NoReturn
-from kvproto.trace.field import Field, variable
+from kvproto.trace.field import Field, present, variable
 from kvproto.trace.trace import State
 
 ANALYSIS_KEYS = ("guards", "dots", "no_return", "minimised")
@@ -23,6 +23,7 @@ GUARD_KEYS = (
     "verdict",
     "other",
 )
+EXTRA_GUARD_KEYS = ("breaks",)
 DOT_KEYS = ("step", "path", "value", "instead", "effect", "at", "condition")
 NO_RETURN_KEYS = ("step", "forced", "avoidable", "states", "complete")
 
@@ -39,7 +40,8 @@ def analysis_of(place: Field, state: State, steps: int) -> Analysis:
 
 
 def _guard(place: Field, steps: int) -> Guard:
-    at = dict(zip(GUARD_KEYS, place.keys(*GUARD_KEYS), strict=True))
+    names = [*GUARD_KEYS, *present(place, EXTRA_GUARD_KEYS)]
+    at = dict(zip(names, place.keys(*names), strict=True))
     number = at["step"].number(0, steps)
     return Guard(
         name=at["name"].text(),
@@ -56,6 +58,7 @@ def _guard(place: Field, steps: int) -> Guard:
         difference=at["difference"].text(),
         verdict=at["verdict"].one_of(VERDICTS),
         other=at["other"].number(0),
+        breaks=at["breaks"].texts() if "breaks" in at else (),
     )
 
 

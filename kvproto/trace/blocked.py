@@ -44,10 +44,14 @@ class Hurdle:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """The hurdles from the goal back; `final` are variables behind the last one that nothing changes any more."""
+    """The hurdles from the goal back; `final` are variables behind the last one that nothing changes any more.
+
+    `circle` is the earlier hurdle that the last one waits for.
+    """
 
     hurdles: tuple[Hurdle, ...] = ()
     final: tuple[Path, ...] = ()
+    circle: Hurdle | None = None
 
     def reads(self) -> list[Path]:
         """What the refusals rest on."""
@@ -131,6 +135,8 @@ class _Search:
         unmet = best[-1].unmet if best else goal
         if unmet is None or len(best) == DEEP or (best and best[-1].tried.end != "refused"):
             return Blocked(best)
+        if circle := self._circle(best):
+            return Blocked(best, circle=circle[0])
         touching = [one for one in self.instances if self._touched(one.tried, unmet.reads)]
         return Blocked(best, unmet.reads if all(one.always for one in touching) else ())
 
@@ -233,13 +239,21 @@ class _Search:
         return any(wanted.met(self.machine, state) for state in self._outcomes(one, wanted.reads))
 
     def _merit(self, ranked: Ranked) -> tuple[bool | int, ...]:
-        """Fair steps that have not been, each leading to the one before.
+        """Fair steps that have not been, each leading to the one before, and not in a circle.
 
         Then chains that end at what the run has brought about, and in which few steps wait for what has never been so.
         """
         worst = [any(column) for column in list(zip(*(rank for rank, _ in ranked), strict=True))[:6]]
         waiting = [not self._happened(hurdle) for _, hurdle in ranked]
-        return *worst, waiting[-1], sum(waiting), len(ranked)
+        circular = bool(self._circle([hurdle for _, hurdle in ranked]))
+        return *worst, circular, waiting[-1], sum(waiting), len(ranked)
+
+    def _circle(self, chain: Sequence[Hurdle]) -> list[Hurdle]:
+        """The earlier hurdles that the last one waits for."""
+        if not chain or chain[-1].unmet is None:
+            return []
+        last, unmet = chain[-1].tried, chain[-1].unmet
+        return [hurdle for hurdle in chain[:-1] if self._lifted(last, unmet, hurdle.tried)]
 
     def _happened(self, hurdle: Hurdle) -> bool:
         """Whether a step is refused by what the run has brought about, and not by what was so from the start."""

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from kvproto.diagnostics import KvError, Loc
-from kvproto.trace.analysis import Analysis
+from kvproto.trace.analysis import Analysis, Guard
 from kvproto.trace.field import Repeated
 from kvproto.trace.printable import printable
 from kvproto.trace.shape import EXTRA_FLIGHT_KEYS, EXTRA_POOL_KEYS, trace_of
@@ -86,12 +86,17 @@ def _step(step: Step) -> str:
 
 def _analysis(found: Analysis) -> str:
     rows = [
-        f'"guards": {_rows("[]", (_json(asdict(guard)) for guard in found.guards))}',
+        f'"guards": {_rows("[]", (_json(_guard(guard)) for guard in found.guards))}',
         f'"dots": {_rows("[]", (_json(asdict(dot)) for dot in found.dots))}',
         f'"no_return": {_json(None if found.no_return is None else asdict(found.no_return))}',
         f'"minimised": {_json(found.minimised)}',
     ]
     return _rows("{}", rows)
+
+
+def _guard(guard: Guard) -> dict[str, object]:
+    """The fields of a guard; the one that came later only where it says something."""
+    return {key: value for key, value in asdict(guard).items() if value or key != "breaks"}
 
 
 def _vocabulary(trace: Trace) -> str:

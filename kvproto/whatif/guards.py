@@ -50,13 +50,14 @@ def _different(tried: Sequence[Guard]) -> list[Guard]:
 def _rank(guard: Guard, important: frozenset[int]) -> tuple[int, ...]:
     """Measures before presets before the environment; those under which the claim holds in the scope before others.
 
-    Then what is turned on before what is set otherwise; what refuses a step that the verdict rests on; what is early;
-    what a later release has.
+    A measure that breaks another claim comes after the presets.  Then what is turned on before what is set otherwise;
+    what refuses a step that the verdict rests on; what is early; what a later release has.
     """
     kinds = {"switch": 0, "preset": 1, "environment": 2}
     verdicts = {"holds": 0, "": 1, "inconclusive": 1, "violated": 2}
     return (
-        kinds[guard.kind],
+        1 if guard.breaks else kinds[guard.kind],
+        bool(guard.breaks),
         verdicts[guard.verdict],
         guard.value is not True,
         guard.step not in important,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 
 from kvproto.diagnostics import KvError, did_you_mean
 from kvproto.engine.evaluate import Args, State
@@ -57,7 +58,7 @@ class Subject(Replayed):
 
 
 def subject(trace: Trace, target: str | None = None) -> Subject:
-    """The trace on its model: the shipped one of that name, or the one that `target` names.
+    """The trace on its model: the one that `target` names, the shipped one of that name, or that of its file here.
 
     Raises KV027 if the model is unknown, KV028 if it is not the one that the trace tells of, KV029 if the trace
     violates nothing, and what `find` raises.
@@ -70,6 +71,8 @@ def subject(trace: Trace, target: str | None = None) -> Subject:
             cure="look at it with  kvproto show TRACE",
         )
     if target is None and trace.model not in (known := every_model()):
+        target = _beside(trace)
+    if target is None and trace.model not in known:
         raise KvError(
             "KV027",
             f"the trace is of model {_quoted(trace.model)}, which is not shipped{did_you_mean(trace.model, known)}",
@@ -88,6 +91,34 @@ def subject(trace: Trace, target: str | None = None) -> Subject:
         )
     run = replayed(trace, system)
     return Subject(trace, system, run.calls, run.states, run.args, run.course, model, variants, chosen)
+
+
+def _beside(trace: Trace) -> str | None:
+    """The file that the steps of the trace are written in, if it is here and holds the model.
+
+    Where steps come from several files it is the only one of them of which that is so.  Files outside of the current
+    folder are not opened: a trace may come from anywhere.
+    """
+    files = dict.fromkeys(step.loc.rpartition(":")[0] for step in trace.steps)
+    found = [file for file in files if _is_here(file) and _holds(file, trace)]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_here(file: str) -> bool:
+    path = Path(file)
+    try:
+        inside = not path.is_absolute() and path.resolve().is_relative_to(Path.cwd())
+        return inside and path.suffix == ".py" and path.is_file()
+    except (OSError, ValueError):  # no path at all
+        return False
+
+
+def _holds(file: str, trace: Trace) -> bool:
+    """Whether a file has a model of that name; that it is the very same is seen to by the digest."""
+    try:
+        return find(file).model.name == trace.model
+    except KvError:  # a file of parts, or of something else
+        return False
 
 
 def replayed(trace: Trace, system: System) -> Replayed:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from kvproto.explain.missing import because, setting
+from kvproto.explain.missing import because, breaking, setting
 from kvproto.explain.words import call, count
 from kvproto.trace.analysis import Analysis, Dot, Guard
 from kvproto.trace.printable import fold, pad, printable, shown
@@ -69,7 +69,10 @@ def _guard(trace: Trace, guard: Guard, width: int) -> Iterator[str]:
         "violated": f"another run of {count(guard.other, 'step')} breaks it",
         "inconclusive": "scope too large to say",
     }[guard.verdict]
-    release = f"  [{printable(guard.release)}]" if guard.release and guard.kind == "switch" else ""
+    scope += f", but then {breaking(guard)}" if guard.breaks else ""
+    # What does not suffice, or breaks something else, is not what a release is told for.
+    cure = guard.kind == "switch" and guard.verdict != "violated" and not guard.breaks
+    release = f"  [{printable(guard.release)}]" if guard.release and cure else ""
     yield f"  {pad(setting(guard), min(width, 40))}  {scope}{release}"
     if guard.kind == "switch" and guard.about:
         yield from _hanging("      ", f"({printable(' '.join(guard.about.split()))})")
