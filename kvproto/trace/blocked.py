@@ -62,8 +62,10 @@ def blocked(system: System, found: Counterexample) -> Blocked:
     """What keeps a run without end from its goal."""
     from kvproto.engine.liveness import Lasso, decisive
 
-    if found.loop is None or found.claim.kind == "eventually_always":
+    if found.loop is None:
         return Blocked()
+    if found.claim.kind == "eventually_always" and found.loop < len(found.steps):
+        return Blocked()  # the goal is met now and then, and what happens is the trouble
     goal, at = decisive(system, found.claim, Lasso(found.args, found.init, found.steps, found.loop))
     machine, states = Machine(system), states_of(system, found)
     reads = tuple(blame(machine, goal, states[at]))
