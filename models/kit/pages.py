@@ -6,7 +6,7 @@ model = Model(..., properties=[pages], pools=[POOL])
 
 from __future__ import annotations
 
-from kvproto.lang import Array, Bool, Opt, Pool, Record, Sort, invariant, leads_to
+from kvproto.lang import Array, Bool, Opt, Pool, Record, Sort, invariant, leads_to, require
 
 Req = Sort("Req", labels="ABC", doc="requests")
 Page = Sort("Page", doc="pages of the pool")
@@ -30,6 +30,13 @@ def lowest_free(s):
 def holds(s, r):
     """Whether the request has a page."""
     return any(s.owner[p] == r for p in Page)
+
+
+def lend(s, r):
+    """The free page with the lowest number belongs to the request now; without one the step cannot happen."""
+    page = lowest_free(s)
+    require(page is not None)
+    s.owner[page] = r
 
 
 def release(s, r):

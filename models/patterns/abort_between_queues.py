@@ -24,7 +24,7 @@ from kvproto.lang import (
 )
 
 from ..kit import pages, push
-from ..kit.pages import POOL, Pages, Req, lowest_free, read, release
+from ..kit.pages import POOL, Pages, Req, lend, read, release
 from ..kit.push import FLIGHTS, Push, post, quiet
 
 
@@ -59,9 +59,8 @@ decode = Machine("decode", "queues, runs and aborts requests")
 @action(decode)
 def prealloc(s, r: Req):
     """Request {r} gets the lowest free page, and its bytes are on their way."""
-    page = lowest_free(s)
-    require(s.phase[r] == Phase.NEW and page is not None)
-    s.owner[page] = r
+    require(s.phase[r] == Phase.NEW)
+    lend(s, r)
     post(s, r)
     s.phase[r] = Phase.RECEIVES
 

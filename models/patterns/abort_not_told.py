@@ -26,7 +26,7 @@ from kvproto.lang import (
 )
 
 from ..kit import pages, push
-from ..kit.pages import POOL, Pages, Req, lowest_free, read, release
+from ..kit.pages import POOL, Pages, Req, lend, read, release
 from ..kit.push import FLIGHTS, Push, post, quiet
 
 
@@ -70,9 +70,8 @@ prefill = Machine("prefill", "sends or fails")
 @action(decode, fair="weak")
 def prealloc(s, r: Req):
     """Decode reserves the lowest free page for request {r}."""
-    page = lowest_free(s)
-    require(s.phase[r] == Phase.NEW and page is not None)
-    s.owner[page] = r
+    require(s.phase[r] == Phase.NEW)
+    lend(s, r)
     s.phase[r] = Phase.WAITS
 
 

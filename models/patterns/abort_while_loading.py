@@ -27,7 +27,7 @@ from kvproto.lang import (
 )
 
 from ..kit import pages, push
-from ..kit.pages import POOL, Pages, Req, lowest_free, read, release
+from ..kit.pages import POOL, Pages, Req, lend, read, release
 from ..kit.push import FLIGHTS, Push, post, quiet
 
 
@@ -66,9 +66,8 @@ worker = Machine("worker", "loads pages and reports what is loaded")
 @action(scheduler)
 def schedule(s, r: Req):
     """Request {r} gets the lowest free page, and the worker is told to load it."""
-    page = lowest_free(s)
-    require(s.phase[r] == Phase.NEW and page is not None)
-    s.owner[page] = r
+    require(s.phase[r] == Phase.NEW)
+    lend(s, r)
     post(s, r)
     s.asked[r] = True
     s.phase[r] = Phase.LOADING

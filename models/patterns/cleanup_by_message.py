@@ -25,7 +25,7 @@ from kvproto.lang import (
 )
 
 from ..kit import pages
-from ..kit.pages import POOL, Pages, Req, lowest_free, page_of, read, release, write
+from ..kit.pages import POOL, Pages, Req, lend, page_of, read, release, write
 
 
 class Config(Params):
@@ -65,9 +65,8 @@ decode = Machine("decode", "fetches, which frees")
 @action(router)
 def dispatch(s, r: Req):
     """The prefill leg of request {r} is sent; it gets the lowest free page."""
-    page = lowest_free(s)
-    require(s.phase[r] == Phase.NEW and page is not None)
-    s.owner[page] = r
+    require(s.phase[r] == Phase.NEW)
+    lend(s, r)
     s.phase[r] = Phase.PREFILLS
 
 

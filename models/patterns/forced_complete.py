@@ -29,7 +29,7 @@ from kvproto.lang import (
 )
 
 from ..kit import pages, push
-from ..kit.pages import POOL, Page, Pages, Req, lowest_free, read, release
+from ..kit.pages import POOL, Page, Pages, Req, lend, read, release
 from ..kit.push import FLIGHTS, Push, post, quiet
 
 
@@ -72,9 +72,8 @@ client = Machine("client", "cancels")
 @action(engine)
 def start(s, r: Req):
     """Request {r} gets the lowest free page, and its transfer begins."""
-    page = lowest_free(s)
-    require(s.phase[r] == Phase.NEW and page is not None)
-    s.owner[page] = r
+    require(s.phase[r] == Phase.NEW)
+    lend(s, r)
     post(s, r)
     s.phase[r] = Phase.RUNS
 

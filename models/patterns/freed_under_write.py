@@ -25,7 +25,7 @@ from kvproto.lang import (
 )
 
 from ..kit import pages, push
-from ..kit.pages import POOL, Pages, Req, lowest_free, read, release
+from ..kit.pages import POOL, Pages, Req, lend, read, release
 from ..kit.push import FLIGHTS, Push, post, quiet
 
 
@@ -66,9 +66,8 @@ prefill = Machine("prefill", "posts writes to pages that decode has named")
 @action(decode)
 def prealloc(s, r: Req):
     """Decode reserves the lowest free page for request {r}."""
-    page = lowest_free(s)
-    require(s.phase[r] == Phase.NEW and page is not None)
-    s.owner[page] = r
+    require(s.phase[r] == Phase.NEW)
+    lend(s, r)
     s.phase[r] = Phase.RESERVED
 
 

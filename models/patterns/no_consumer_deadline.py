@@ -25,7 +25,7 @@ from kvproto.lang import (
 )
 
 from ..kit import pages, push
-from ..kit.pages import POOL, Pages, Req, lowest_free, read, release
+from ..kit.pages import POOL, Pages, Req, lend, read, release
 from ..kit.push import FLIGHTS, Push, post, quiet
 
 
@@ -60,9 +60,8 @@ producer = Machine("producer", "sends, or fails to")
 @action(consumer)
 def prealloc(s, r: Req):
     """Request {r} gets the lowest free page; the producer begins to send."""
-    page = lowest_free(s)
-    require(s.phase[r] == Phase.NEW and page is not None)
-    s.owner[page] = r
+    require(s.phase[r] == Phase.NEW)
+    lend(s, r)
     post(s, r)
     s.phase[r] = Phase.WAITS
 
