@@ -7,28 +7,24 @@ page; decode has none for it.  Paired from the end every page is shifted by one.
 from __future__ import annotations
 
 from kvproto.lang import (
-    Array,
     Bool,
     Int,
     Machine,
     Mechanism,
     Model,
-    Opt,
     Params,
     Preset,
-    Record,
     Report,
     Scope,
-    Sort,
     action,
     eventually,
     flag,
     init,
-    invariant,
     require,
 )
 
-Page = Sort("Page", doc="pages of two tokens")
+from ..kit import lists
+from ..kit.lists import SIZE, Page, Placed, pages, place
 
 
 class Config(Params):
@@ -38,14 +34,12 @@ class Config(Params):
 
 
 cfg = Config()
-SIZE = 2
 
 
-class State(Record):
-    """`content[p]` is the page of prefill's list that stands where decode looks for page p."""
+class State(Placed):
+    """Prefill has a page more than the prompt needs."""
 
     length: Int(1, SIZE * (Page - 1))  # tokens of the prompt
-    content: Array(Page, Opt(Page))
     sent: Bool
 
 
@@ -58,11 +52,6 @@ def prompt(s, length: Int(1, SIZE * (Page - 1))):
     s.length = length
 
 
-def pages(length):
-    """How many pages that many tokens take."""
-    return (length + SIZE - 1) // SIZE
-
-
 @action(prefill, fair="weak")
 def send(s):
     """All pages are sent, the last of one list to the last of the other."""
@@ -70,16 +59,9 @@ def send(s):
     mine = pages(s.length + (0 if cfg.prompt_only else 1))
     theirs = pages(s.length)
     for p in Page:
-        for t in Page:
-            if int(p) < mine and int(t) < theirs and mine - int(p) == theirs - int(t):
-                s.content[t] = p
+        if int(p) < mine:
+            place(s, p, theirs - mine + int(p))
     s.sent = True
-
-
-@invariant("every page is where decode looks for it")
-def pages_in_place(s):
-    """Decode attends to the wrong positions, without an error."""
-    return all(s.content[p] in (None, p) for p in Page)
 
 
 @eventually("decode has every page of the prompt")
@@ -93,6 +75,7 @@ model = Model(
     "prefill's list is a page longer than decode's",
     state=State,
     parts=[__name__],
+    properties=[lists],
     params=Config,
     presets=[
         Preset("bug", "all that is reserved", expect={"pages_in_place": 1}),

@@ -7,27 +7,23 @@ pairs from the front: the first pages of the prompt land where the last ones bel
 from __future__ import annotations
 
 from kvproto.lang import (
-    Array,
     Int,
     Machine,
     Mechanism,
     Model,
-    Opt,
     Params,
     Preset,
-    Record,
     Report,
     Scope,
-    Sort,
     action,
     eventually,
     flag,
     init,
-    invariant,
     require,
 )
 
-Page = Sort("Page", doc="pages of the prompt")
+from ..kit import lists
+from ..kit.lists import Page, Placed, place
 
 
 class Config(Params):
@@ -39,11 +35,10 @@ class Config(Params):
 cfg = Config()
 
 
-class State(Record):
-    """`content[p]` is the page of the prompt that stands where decode looks for page p."""
+class State(Placed):
+    """Decode has the first pages; prefill has them all."""
 
     cached: Int(0, Page)
-    content: Array(Page, Opt(Page))
     sent: Int(0, Page)
 
 
@@ -64,16 +59,9 @@ def send(s):
     """Prefill sends the next pair of its list."""
     require(s.cached + s.sent < len(Page))
     for p in Page:
-        for t in Page:
-            if int(p) == s.sent + (s.cached if cfg.from_the_end else 0) and int(t) == s.cached + s.sent:
-                s.content[t] = p
+        if int(p) == s.sent + (s.cached if cfg.from_the_end else 0):
+            place(s, p, s.cached + s.sent)
     s.sent += 1
-
-
-@invariant("every page is where decode looks for it")
-def pages_in_place(s):
-    """The suffix is wrong, and nothing says so."""
-    return all(s.content[p] in (None, p) for p in Page)
 
 
 @eventually("decode has all pages")
@@ -87,6 +75,7 @@ model = Model(
     "lists of pages are paired from the front after a prefix hit",
     state=State,
     parts=[__name__],
+    properties=[lists],
     params=Config,
     presets=[
         Preset("bug", "paired from the front", expect={"pages_in_place": 1}),

@@ -8,19 +8,15 @@ only, the last one the rest.
 from __future__ import annotations
 
 from kvproto.lang import (
-    Array,
     Bool,
     Int,
     Machine,
     Mechanism,
     Model,
-    Opt,
     Params,
     Preset,
-    Record,
     Report,
     Scope,
-    Sort,
     action,
     eventually,
     flag,
@@ -29,7 +25,7 @@ from kvproto.lang import (
     require,
 )
 
-Page = Sort("Page", doc="pages of two tokens each, on both sides")
+from ..kit.lists import SIZE, Page, Placed, place
 
 
 class Config(Params):
@@ -39,16 +35,14 @@ class Config(Params):
 
 
 cfg = Config()
-SIZE = 2
 
 
-class State(Record):
+class State(Placed):
     """A prompt that fills all pages but for one token, in two chunks."""
 
     edge: Int(1, SIZE * Page - 1)  # tokens of the first chunk
     chunk: Int(0, 2)  # chunks sent
     next: Int(0, 2 * Page)  # the sender's place in the list of targets
-    got: Array(Page, Opt(Page))  # which page of the prompt has arrived there
     crashed: Bool
 
 
@@ -63,11 +57,8 @@ def cut(s, edge: Int(1, SIZE * Page - 1)):
 
 def put(s, p):
     """The page of the prompt goes to the next target."""
-    if s.next < len(Page):
-        for t in Page:
-            if int(t) == s.next:
-                s.got[t] = p
-    else:
+    place(s, p, s.next)
+    if s.next >= len(Page):
         s.crashed = True
     s.next += 1
 
@@ -95,7 +86,7 @@ def send_last(s):
 @invariant("every page arrives where it belongs")
 def pages_in_place(s):
     """Decode attends to the wrong positions."""
-    return s.chunk < 2 or (not s.crashed and all(s.got[p] == p for p in Page))
+    return s.chunk < 2 or (not s.crashed and all(s.content[p] == p for p in Page))
 
 
 @eventually("everything is sent")

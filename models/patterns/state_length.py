@@ -21,7 +21,6 @@ from kvproto.lang import (
     Record,
     Report,
     Scope,
-    Sort,
     action,
     eventually,
     flag,
@@ -30,7 +29,7 @@ from kvproto.lang import (
     require,
 )
 
-Page = Sort("Page", doc="pages of two tokens; decode has targets for the pages of the prompt")
+from ..kit.lists import SIZE, Page, pages
 
 
 class Config(Params):
@@ -40,7 +39,6 @@ class Config(Params):
 
 
 cfg = Config()
-SIZE = 2
 
 
 class Part(Enum):
@@ -73,11 +71,6 @@ def sample(s):
     """The first token is sampled and counts from now on."""
     require(not s.sampled)
     s.sampled = True
-
-
-def pages(length):
-    """How many pages that many tokens take."""
-    return (length + SIZE - 1) // SIZE
 
 
 @action(prefill, fair="weak")
