@@ -114,7 +114,7 @@ def _tell(judged: Sequence[Judgement], files: Mapping[str, str | None], *, quiet
 
 
 def _tell_mutants(trials: Sequence[Trial], json_file: str | None, *, quiet: bool) -> int:
-    known = needless()
+    known = needless(trial.entry.model for trial in trials)
     if json_file is not None:
         write_json(json_file, {"schema": MUTANTS_SCHEMA, **mutation_json(trials, known)})
     if json_file != "-":

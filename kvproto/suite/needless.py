@@ -1,12 +1,21 @@
-"""Why a guard may be left out of a pattern and no claim breaks: `models/patterns/needless.toml`, beside the models."""
+"""Why a guard may be left out of a model and no claim breaks: `needless.toml` beside the models, also beside one's own.
+
+    [kinds]
+    "at any time" = "The step may happen whenever it likes."
+
+    ["my_model.py"]
+    "finish: s.phase[r] == Phase.RUNS" = ["at any time", "what this means for this guard"]
+"""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from kvproto import shipped
+from kvproto.diagnostics import KvError
 
 FILE = shipped.ROOT / "models" / "patterns" / "needless.toml"
 
@@ -31,11 +40,30 @@ class Needless:
         return self.reasons.get(model, {}).get(guard)
 
 
-def needless() -> Needless:
-    """What the file says."""
-    with FILE.open("rb") as file:
-        told = tomllib.load(file)
-    kinds = told.pop("kinds")
-    return Needless(
-        kinds, {model: {guard: Reason(*pair) for guard, pair in some.items()} for model, some in told.items()}
-    )
+def needless(models: Iterable[str] = ()) -> Needless:
+    """What the file beside the shipped models says, and those beside models that are files.  Raises KV047."""
+    kinds: dict[str, str] = {}
+    reasons: dict[str, dict[str, Reason]] = {}
+    folders = dict.fromkeys(Path(model).parent for model in models if model.endswith(".py"))
+    for file in (FILE, *(folder / FILE.name for folder in folders)):
+        if file.is_file():
+            told = _read(file)
+            kinds |= told.kinds
+            # A model is named as from its folder, and asked for as from here.
+            reasons |= {str(file.parent / name) if file != FILE else name: dict(s) for name, s in told.reasons.items()}
+    return Needless(kinds, reasons)
+
+
+def _read(file: Path) -> Needless:
+    try:
+        told = tomllib.loads(file.read_text(encoding="utf-8"))
+        kinds = {str(kind): str(meaning) for kind, meaning in told.pop("kinds", {}).items()}
+        reasons = {m: {guard: Reason(*map(str, pair)) for guard, pair in s.items()} for m, s in told.items()}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, AttributeError, TypeError) as problem:
+        raise KvError(
+            "KV047",
+            f"{file} cannot be read: {problem}",
+            reason="it says for models and guards why no claim needs them",
+            cure='write  ["my_model.py"]  and below it  "action: part of a guard" = ["kind", "why"]',
+        ) from None
+    return Needless(kinds, reasons)

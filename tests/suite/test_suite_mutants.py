@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from pattern_table import PAGE, all_trials, guards, needless_lists
 from small_models import written
 
+from kvproto.cli.main import main
 from kvproto.cli.suite import suite
 from kvproto.diagnostics import KvError
 from kvproto.engine.outcome import Options
@@ -209,3 +210,53 @@ def test_what_the_command_refuses(words: list[str], code: str) -> None:
     run = CliRunner().invoke(suite, ["--mutants", *words], standalone_mode=False)
     assert isinstance(run.exception, KvError)
     assert run.exception.diagnostic.code == code
+
+
+GUARDED = '''
+from kvproto.lang import Bool, Int, Machine, Model, Preset, Record, action, invariant, require
+
+class State(Record):
+    n: Int(0, 3)
+    rung: Bool
+    loud: Bool
+
+bell = Machine("bell", "rings")
+
+@action(bell)
+def ring(s):
+    """It rings."""
+    require(s.n < 2 and not s.rung)
+    s.n += 1
+    if s.rung:
+        s.loud = True
+    s.rung = True
+
+@action(bell)
+def rest(s):
+    """It is still."""
+    require(s.rung)
+    s.rung = False
+
+@invariant("it rings twice at most")
+def twice(s):
+    """It wakes the neighbours."""
+    return s.n <= 2
+
+model = Model("bells", "a bell", state=State, parts=[__name__], presets=[Preset("fixed", "guarded", expect={})])
+'''
+
+
+def test_guards_of_ones_own_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bells.py").write_text(GUARDED)
+    assert main(["suite", "bells.py", "--mutants", "--workers", "1"]) == 1
+    assert "not s.rung" in capfd.readouterr().out
+    kinds = '[kinds]\n"louder" = "It may ring on."\n'
+    (tmp_path / "needless.toml").write_text(f'{kinds}["bells.py"]\n"ring: not s.rung" = ["louder", "so it may"]\n')
+    told = main(["suite", "bells.py", "--mutants", "--workers", "1"])
+    assert told == 0, capfd.readouterr().out
+    (tmp_path / "needless.toml").write_text("[kinds\n")
+    assert main(["suite", "bells.py", "--mutants", "--workers", "1"]) == 2
+    assert "KV047" in capfd.readouterr().err
