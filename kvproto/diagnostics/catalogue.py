@@ -243,9 +243,9 @@ _USAGE: dict[str, Entry] = {
     ),
     "KV049": Entry(
         "no new model there",
-        "`kvproto new NAME` writes NAME.py and files beside it. NAME becomes a Python module, so it is made of\n"
-        "small letters, digits and _, begins with a letter and is no module of Python's own. Files that exist\n"
-        "are never overwritten.",
+        "`kvproto new NAME` writes NAME.py and files beside it. NAME becomes a Python module, so it is made\n"
+        "of small letters, digits and _, begins with a letter and is no module of Python's own. Files that\n"
+        "exist are never overwritten.",
     ),
     "KV041": Entry(
         "no switches to choose from",
@@ -259,13 +259,13 @@ _USAGE: dict[str, Entry] = {
         "nothing of that can be written in this form",
         "`kvproto export` writes a trace for tools that show runs (mermaid, itf, shiviz, perfetto, markdown,\n"
         "svg, html), and a model for other checkers (promela, tla) or as the graph of its states (dot, svg).\n"
-        "What is given is the other kind. A trace is a file that kvproto check wrote; anything else names a\n"
-        "model. The graph of the model that a trace is of, with the trace in it: kvproto export TRACE --to dot.",
+        "What is given is the other kind. A trace is a file that kvproto check wrote; anything else names\n"
+        "a model. `kvproto export TRACE --to dot` is the graph of the trace's model with the run in it.",
     ),
     "KV035": Entry(
         "a program is not installed",
-        "A graph is laid out by Graphviz's `dot`, which is a program of its own: apt-get install graphviz. The\n"
-        "graph as text needs no layout: kvproto export TARGET --to dot.",
+        "A graph is laid out by Graphviz's `dot`, which is a program of its own: apt-get install graphviz.\n"
+        "The graph as text needs no layout: kvproto export TARGET --to dot.",
     ),
     "KV033": Entry(
         "nothing cites that",
