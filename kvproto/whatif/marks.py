@@ -28,7 +28,7 @@ from kvproto.ir.nodes import (
     System,
     Unary,
 )
-from kvproto.ir.types import BoolT, RecordT
+from kvproto.ir.types import BoolT, IntT, LeafT, RecordT, Type, Value, zero_of
 from kvproto.ir.walk import statements
 
 OVER = "(over)"
@@ -62,7 +62,24 @@ def _action(action: Action, marks: Mapping[str, str]) -> Action:
     if not any(_marks(stmt, marks) for stmt in statements(action.body)):
         return action
     start = SetLocal(OVER, BoolT(), Const(BoolT(), value=False, loc=action.loc), action.loc)
-    return replace(action, body=(start, *_block(action.body, marks)))
+    return replace(action, body=(start, *_locals(action), *_block(action.body, marks)))
+
+
+def _locals(action: Action) -> Iterator[SetLocal]:
+    """A first value for every local: what sets it may now stand under a condition, and what reads it as well."""
+    seen: set[str] = set()
+    for stmt in statements(action.body):
+        if isinstance(stmt, SetLocal) and stmt.name not in seen:
+            seen.add(stmt.name)
+            yield SetLocal(stmt.name, stmt.type, Const(stmt.type, _first(stmt.type), stmt.loc), stmt.loc)
+
+
+def _first(kind: Type) -> Value:
+    """Any value of the type of a local; nobody reads it."""
+    if isinstance(kind, IntT) and kind.lo is None:
+        return 0 if kind.hi is None else min(0, kind.hi)
+    assert isinstance(kind, LeafT), "the front end splits records and arrays"
+    return zero_of(kind)
 
 
 def _marks(stmt: Stmt, marks: Mapping[str, str]) -> bool:

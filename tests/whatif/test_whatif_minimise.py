@@ -371,3 +371,48 @@ def found_by_search(system: System, name: str) -> Counterexample:
 
 def fail() -> Counterexample:
     raise AssertionError("there is no run")
+
+
+RETURNED = '''
+from kvproto.lang import Bool, Int, Machine, Model, Record, action, require
+
+class State(Record):
+    a: Bool
+    b: Bool
+    n: Int(0, 3)
+
+one = Machine("one", "acts")
+
+def pick(s):
+    """A helper that returns from a branch, after an assertion."""
+    if s.a:
+        assert s.b, "b holds where a does"
+        return 1
+    return 2
+
+@action(one)
+def turn(s, a: Bool, b: Bool):
+    """Anything may be."""
+    require(s.n == 0)
+    s.a = a
+    s.b = b
+
+@action(one)
+def use(s):
+    """What the helper returns is used after it."""
+    x = pick(s)
+    s.n = x
+
+model = Model("returned", "a value from a branch that may fail", state=State, parts=[__name__])
+'''
+
+
+def test_what_a_failing_branch_returns_is_used_after_it(tmp_path: Path) -> None:
+    """The failing step is a step of the watched system: what its branch would have set has a value all the same."""
+    with imported(RETURNED, tmp_path) as module:
+        system = system_of(module)
+        [claim] = [claim for claim in system.claims if claim.kind == "assert"]
+        run = least_run(system, claim, 2)
+        assert run is not None
+        assert [action.name for action, _ in run.steps] == ["turn", "use"]
+        build_trace(system, run)
