@@ -32,8 +32,9 @@ preset, one part of a condition at a time, and searches again. This is its last 
 - *Shortcut*: no state is new, and every new step leads where others lead one after the other. No claim about states
   can tell, and those about runs hold.
 - *Needless*: something new is possible, and no claim minds. Each of these has a reason, in
-  `models/patterns/needless.toml`; one without a reason, or a reason for what is caught, fails with exit 1. For models of
-  your own (`kvproto suite my_model.py --mutants`) a `needless.toml` beside them is read, with `["my_model.py"]` as heading.
+  `models/patterns/needless.toml`; one without a reason, or a reason for what is caught, fails with exit 1. For models
+  of your own (`kvproto suite my_model.py --mutants`) a `needless.toml` beside them is read, headed
+  `["my_model.py"]`.
 
 {lists}
 **Shortcuts.** Found by comparing graphs, so that nobody has to give a reason.
