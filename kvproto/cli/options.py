@@ -6,7 +6,7 @@ import json
 import math
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import click
@@ -97,6 +97,27 @@ def check_json_file(file: str | None) -> None:
             raise PermissionError(13, "permission denied")
     except (OSError, ValueError) as problem:
         raise unwritable(str(file), problem) from None
+
+
+def refuse_places(files: Mapping[str, str | None], taken: Iterable[Path] = ()) -> None:
+    """Find out before a long search that results would have no place to go, or the same place (KV021, KV026).
+
+    `files` are places by option; `taken` are files that the search itself writes.
+    """
+    places: dict[object, str] = {path.absolute(): "the checkpoint" for path in taken}
+    for option, file in files.items():
+        if file is None:
+            continue
+        place = file if file == "-" else Path(file).absolute()
+        if place in places:
+            raise KvError(
+                "KV026",
+                f"{option} and {places[place]} name the same file, {file}",
+                reason="one would replace the other",
+                cure="name two files",
+            )
+        places[place] = option
+        check_json_file(file)
 
 
 def refuse_input(file: str | None, inputs: Iterable[str]) -> None:

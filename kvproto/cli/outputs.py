@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kvproto.cli.options import check_json_file, unwritable, write_json, write_text
+from kvproto.cli.options import check_json_file, refuse_places, unwritable, write_json, write_text
 from kvproto.diagnostics import Diagnostic, KvError
 from kvproto.ir.nodes import System
 from kvproto.lang.source import shown_name
@@ -58,20 +58,7 @@ class Outputs:
 
         `taken` are files that the search itself writes.
         """
-        places: dict[object, str] = {path.absolute(): "the checkpoint" for path in taken}
-        for option, file in (("--json", self.json), ("--sarif", self.sarif), ("--junit", self.junit)):
-            if file is None:
-                continue
-            place = file if file == "-" else Path(file).absolute()
-            if place in places:
-                raise KvError(
-                    "KV026",
-                    f"{option} and {places[place]} name the same file, {file}",
-                    reason="one would replace the other",
-                    cure="name two files",
-                )
-            places[place] = option
-            check_json_file(file)
+        refuse_places({"--json": self.json, "--sarif": self.sarif, "--junit": self.junit}, taken)
         check_json_file(self.summary)
 
     def write(self, told: Told) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import click
 
-from kvproto.cli.options import check_json_file, on_terminal, say, seconds, size, write_json, write_text
+from kvproto.cli.options import on_terminal, refuse_places, say, seconds, size, write_json, write_text
 from kvproto.diagnostics import KvError
 from kvproto.engine.outcome import Options
 from kvproto.suite import outputs
@@ -64,7 +63,7 @@ def suite(
     --mutants: if a fix can do without one of its guards, and nobody has said why.
     """
     files = {"--json": json_file, **{f"--{kind}": given.pop(kind) for kind in ("junit", "sarif", "markdown")}}
-    _refuse_places(files)
+    refuse_places(files)
     if mutants:
         _refuse_with_mutants(files)
     chosen = subjects(_chosen(targets, expression)) if mutants else _chosen(targets, expression)
@@ -133,24 +132,6 @@ def _refuse_with_mutants(files: Mapping[str, str | None]) -> None:
                 reason="it writes what became of known bugs and fixes, not of their guards",
                 cure="take --json, or leave --mutants out",
             )
-
-
-def _refuse_places(files: Mapping[str, str | None]) -> None:
-    """Find out before the searches that results would have no place to go, or the same place (KV021, KV026)."""
-    taken: dict[object, str] = {}
-    for option, file in files.items():
-        if file is None:
-            continue
-        place = file if file == "-" else Path(file).absolute()
-        if place in taken:
-            raise KvError(
-                "KV026",
-                f"{option} and {taken[place]} name the same file, {file}",
-                reason="one would replace the other",
-                cure="name two files",
-            )
-        taken[place] = option
-        check_json_file(file)
 
 
 def _write(files: Mapping[str, str | None], judged: Sequence[Judgement], code: int) -> None:

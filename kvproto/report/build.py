@@ -10,6 +10,7 @@ from kvproto.explain import Edge, Page, Slice
 from kvproto.explain.facts import Facts
 from kvproto.explain.slice import START, written
 from kvproto.explain.why import why
+from kvproto.explain.words import call
 from kvproto.report.changes import changes
 from kvproto.report.containers import Containers
 from kvproto.report.mail import messages
@@ -191,7 +192,7 @@ def short_call(step: Step) -> str:
 
 def full_call(step: Step) -> str:
     """`land(r=A, k=0)`."""
-    return f"{printable(step.action)}({', '.join(f'{printable(k)}={shown(v)}' for k, v in step.args.items())})"
+    return printable(call(step))
 
 
 def _causes(cut: Slice, facts: Facts) -> tuple[Edge, ...]:
