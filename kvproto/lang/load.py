@@ -21,7 +21,7 @@ from kvproto.diagnostics import KvError, Loc, did_you_mean
 from kvproto.lang.model import Model
 from kvproto.lang.source import shown_name
 
-BLOCKS, PATTERNS, KIT = "blocks", "patterns", "kit"
+BLOCKS, PATTERNS, PROOFS, KIT = "blocks", "patterns", "proofs", "kit"
 """Folders of `models/` with many small models, one a file, and the one with what they are made of."""
 
 _FOLDERS: set[Path] = set()
@@ -41,7 +41,8 @@ def shipped_models() -> list[str]:
     """Names of the models that ship with kvproto, without those of one mechanism each."""
     folder = shipped.ROOT / "models"
     names = [p.stem for p in folder.glob("*.py") if p.stem != "__init__"]
-    names += [p.parent.name for p in folder.glob("*/__init__.py") if p.parent.name not in (BLOCKS, PATTERNS, KIT)]
+    many = (BLOCKS, PATTERNS, PROOFS, KIT)
+    names += [p.parent.name for p in folder.glob("*/__init__.py") if p.parent.name not in many]
     return sorted(names)
 
 
@@ -55,9 +56,14 @@ def patterns() -> list[str]:
     return _one_a_file(PATTERNS)
 
 
+def proofs() -> list[str]:
+    """Names of the shipped models that are proved for every size: `proofs.late`."""
+    return _one_a_file(PROOFS)
+
+
 def every_model() -> list[str]:
     """Names of all models that ship with kvproto."""
-    return [*shipped_models(), *building_blocks(), *patterns()]
+    return [*shipped_models(), *building_blocks(), *patterns(), *proofs()]
 
 
 def _one_a_file(folder: str) -> list[str]:
@@ -93,7 +99,7 @@ def find(text: str) -> Target:
     raise KvError(
         "KV001",
         f"there is no model '{_shown(name)}'{did_you_mean(name, known)}",
-        reason=f"shipped models: {', '.join(shipped_models())}; kvproto list shows blocks.NAME and patterns.NAME too",
+        reason=f"shipped models: {', '.join(shipped_models())}; kvproto list shows blocks.NAME, patterns.NAME and proofs.NAME too",
         cure="give one of these, a file such as model.py, or package.module:object",
     )
 
