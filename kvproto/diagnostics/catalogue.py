@@ -273,6 +273,17 @@ _USAGE: dict[str, Entry] = {
         "real engine's code. WORD is any part of a file or name that they cite, in capitals or not. Without\n"
         "a word the whole table is shown; a preset that is a release leaves the citations of that release.",
     ),
+    "KV050": Entry(
+        "no tensors on that device",
+        "`kvproto replay --backend torch` and `--device` need PyTorch: pip install 'kvproto[replay]'. A CUDA\n"
+        "device also needs a build of PyTorch for CUDA and a driver. NumPy is the default and needs neither.",
+    ),
+    "KV051": Entry(
+        "the paged attention kernel cannot run here",
+        "The kernel is written in Triton, and runs on a CUDA device. Builds of PyTorch for CUDA bring Triton;\n"
+        "elsewhere it is a package of its own: pip install triton. On a CPU it runs in Triton's interpreter,\n"
+        "with TRITON_INTERPRET=1 in the environment. The plain path computes the same without Triton.",
+    ),
 }
 
 _LANGUAGE: dict[str, Entry] = {
