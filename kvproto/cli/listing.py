@@ -12,7 +12,7 @@ from kvproto.cli.options import check_json_file, say, write_json
 from kvproto.diagnostics import KvError
 from kvproto.lang.bind import choose, sorts_of
 from kvproto.lang.binding import Parameter
-from kvproto.lang.load import Target, building_blocks, every_model, find, patterns, shipped_models
+from kvproto.lang.load import Target, building_blocks, every_model, find, patterns, proofs, shipped_models
 from kvproto.lang.model import Model
 from kvproto.lang.properties import ClaimMark
 
@@ -41,7 +41,8 @@ def list_models(targets: tuple[str, ...], actions: bool, function: str | None, j
     found = [_chosen(name) for name in targets or [*shipped_models(), *(building_blocks() if function else ())]]
     if function is None:
         shown = ["\n".join(lines(t.text, t.model) + (action_lines(t) if actions else [])) for t in found]
-        say("\n\n".join(shown if targets else [*shown, "\n".join(block_lines()), "\n".join(pattern_lines())]))
+        small = ["\n".join(found) for found in (block_lines(), pattern_lines(), proof_lines())]
+        say("\n\n".join(shown if targets else [*shown, *small]))
     else:
         _list_cites(found, function, json_file)
 
@@ -110,6 +111,13 @@ def pattern_lines() -> list[str]:
     """The models of public reports, a line each."""
     rows = [(name, find(name).model.doc) for name in patterns()]
     head = "patterns   models of public bug reports, buggy and fixed; kvproto suite searches all of them"
+    return [head, *_section("", rows)[1:]]
+
+
+def proof_lines() -> list[str]:
+    """The models that are proved for every size, a line each."""
+    rows = [(name, find(name).model.doc) for name in proofs()]
+    head = "proofs   the core of the protocol, proved for every size or refuted; kvproto prove proofs.NAME"
     return [head, *_section("", rows)[1:]]
 
 

@@ -99,7 +99,8 @@ def find(text: str) -> Target:
     raise KvError(
         "KV001",
         f"there is no model '{_shown(name)}'{did_you_mean(name, known)}",
-        reason=f"shipped models: {', '.join(shipped_models())}; kvproto list shows blocks.NAME, patterns.NAME and proofs.NAME too",
+        reason=f"shipped models: {', '.join(shipped_models())}; "
+        "kvproto list shows blocks.NAME, patterns.NAME and proofs.NAME too",
         cure="give one of these, a file such as model.py, or package.module:object",
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kvproto.lang.load import building_blocks, patterns, shipped_models
+from kvproto.lang.load import building_blocks, patterns, proofs, shipped_models
 
 if TYPE_CHECKING:
     from cli_runs import Run
@@ -31,9 +31,10 @@ def test_no_such_block(kv: Run) -> None:
 def test_list_keeps_the_models_in_front(kv: Run) -> None:
     titles = [line for line in kv("list").out.splitlines() if line and not line.startswith(" ")]
 
-    assert [*shipped_models(), "building", "patterns"] == [line.split()[0] for line in titles]
-    rows = [line for line in kv("list").out.splitlines() if line.startswith(("    blocks.", "    patterns."))]
-    assert [*building_blocks(), *patterns()] == [row.split()[0] for row in rows]
+    assert [*shipped_models(), "building", "patterns", "proofs"] == [line.split()[0] for line in titles]
+    many = ("    blocks.", "    patterns.", "    proofs.")
+    rows = [line for line in kv("list").out.splitlines() if line.startswith(many)]
+    assert [*building_blocks(), *patterns(), *proofs()] == [row.split()[0] for row in rows]
     assert "building blocks" not in kv("list", "kv_transfer").out
     assert "double-free" in kv("list", "blocks.page_pool").out
 
