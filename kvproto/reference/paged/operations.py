@@ -47,14 +47,15 @@ def checksum(pool: PagedPool, pages: Any) -> Tensor:
     """A 64-bit sum over the bits of keys and values of pages, in this order, as a tensor without a shape.
 
     Every 32-bit word is multiplied by an odd number that belongs to its place, and all products are added modulo
-    2**64 (multilinear hashing).  Pages in another order, or words in another place, give another sum.
+    2**64 (multilinear hashing).  Pages in another order, or words in another place, give another sum.  Words of 64
+    bits would be faster and wrong: two that differ in their highest bit only, as -x and x do, would cancel out.
     """
     module = torch()
     where = pool.index(pages)
     count = where.shape[0]
     total = module.zeros((), dtype=module.int64, device=pool.device)
     for part, tensor in enumerate((pool.keys, pool.values)):
-        words = _words(tensor[where].reshape(count, -1))
+        words = _words(tensor[where].flatten(1))
         weights = _weights(words.shape[1], part, str(pool.device))
         by_page = (words * weights).sum(1)
         # Weights of pages are odd as well, so no page's sum is lost, wherever the page stands.
