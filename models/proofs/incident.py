@@ -1,9 +1,9 @@
 """The incident's chain: prefill sends less than the prompt, decode reads all that it has reserved for it.
 
 Memory is counted in slots of one token each.  Prefill may refuse a prompt that its pool cannot hold by swapping it for
-a placeholder, or cut it to what fits; decode hears of neither.  A prompt and what prefill makes of it both begin at its
-first token, so of two counts that are equal the slots are equal too: that is what comparing sets stands for here.  Pages
-are told by their first slots (`starts`), and two prompts have as many pages if they have the same first slots.
+a placeholder, or cut it to what fits; decode hears of neither.  What prefill makes of a prompt begins where the prompt
+begins, so two of them that have equally many tokens have the same ones: the checks compare sets and need no numbers.
+Pages are told by their first slots (`starts`): as many pages means the same first slots.
 """
 
 from __future__ import annotations
