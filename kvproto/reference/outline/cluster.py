@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from kvproto import transports
 from kvproto.reference.array import namespace
 from kvproto.reference.outline.decode import Decode
 from kvproto.reference.outline.mitigations import Sizes, Switches
@@ -17,7 +18,14 @@ from kvproto.reference.pages import Pool
 class Cluster:
     """The whole system.  Its events are methods of its parts; after each of them comes `collect`."""
 
-    def __init__(self, sizes: Sizes, switches: Switches | None = None, *, xp: Any = "numpy") -> None:
+    def __init__(
+        self,
+        sizes: Sizes,
+        switches: Switches | None = None,
+        *,
+        xp: Any = "numpy",
+        mover: transports.Transport | None = None,
+    ) -> None:
         switches = Switches() if switches is None else switches
         arrays = namespace(xp)
         self.sizes = sizes
@@ -29,7 +37,7 @@ class Cluster:
         self.router = links.router = Router(links, sizes, switches)
         self.prefill = links.prefill = Prefill(links, prefill_pool, longest, switches)
         self.decode = links.decode = Decode(links, decode_pool, switches)
-        self.transport = links.transport = Transport(prefill_pool, decode_pool)
+        self.transport = links.transport = Transport(prefill_pool, decode_pool, mover)
 
     @property
     def rooms(self) -> range:

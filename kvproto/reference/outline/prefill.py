@@ -153,7 +153,7 @@ class Prefill:
         self.queues.move(room, ABORTED)
 
     def _expect_quiet(self, room: int) -> None:
-        flying = self._links.transport.in_flight(room)
+        flying = self._links.transport.unconfirmed(room)
         if flying:
             where = ", ".join(map(str, flying))
             raise Refused(f"prefill: writes of request {prompts.label(room)} are in flight (pages {where})")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from kvproto import transports
 from kvproto.reference.pages import Pool
 from kvproto.reference.prompts import label
 from kvproto.reference.refusal import Refused
@@ -17,6 +18,7 @@ class Write:
     position: int  # of the page in the prompt
     source: int
     target: int
+    number: int = field(default=-1, compare=False)  # in the books of what moves the bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,27 +30,37 @@ class Landing:
 
 
 class Transport:
-    """Writes from one pool into another.  It holds page numbers only: the bytes are read when a write lands."""
+    """Writes from one pool into another.  What moves the bytes is `mover`; here is which request they belong to."""
 
-    def __init__(self, source: Pool, target: Pool) -> None:
+    def __init__(self, source: Pool, target: Pool, mover: transports.Transport | None = None) -> None:
         self.source = source
         self.target = target
+        self.mover: transports.Transport = transports.Scripted() if mover is None else mover
+        self.mover.open({source.name: source, target.name: target})
         self.posted: dict[tuple[int, int], Write] = {}
         self.landed: list[Landing] = []
 
     def post(self, room: int, position: int, source: int, target: int) -> None:
         """Register a write."""
-        self.posted[room, position] = Write(room, position, source, target)
+        name = f"{label(room)}/{position}"
+        move = transports.Move(name, self.source.name, source, self.target.name, target)
+        (number,) = self.mover.post([move])
+        self.posted[room, position] = Write(room, position, source, target, number)
 
     def in_flight(self, room: int) -> list[int]:
         """Positions of a room's writes that have not landed, in order."""
         return sorted(position for owner, position in self.posted if owner == room)
 
+    def unconfirmed(self, room: int) -> list[int]:
+        """Positions of a room's writes of whose end the sender has not been told, in order."""
+        return [position for position in self.in_flight(room) if self.mover.awaited(self.posted[room, position].number)]
+
     def land(self, room: int, position: int) -> None:
-        """Copy the source page, as it is now, into the target page, whoever owns either."""
+        """Let a write land in the target page, whoever owns it, and tell the sender."""
         write = self.posted.get((room, position))
         if write is None:
             raise Refused(f"transport: no write of page {position} of request {label(room)} is in flight")
-        self.target.write(write.target, self.source.read(write.source))
+        self.mover.land(write.number)
+        self.mover.acknowledge(write.number)
         self.landed.append(Landing(write, self.target.owners[write.target]))
         del self.posted[room, position]

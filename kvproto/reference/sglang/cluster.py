@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from kvproto import transports
 from kvproto.reference.array import namespace
 from kvproto.reference.refusal import expect
 from kvproto.reference.sglang.decode import Decode
@@ -19,7 +20,14 @@ from kvproto.reference.sglang.transport import Engine
 class Cluster:
     """The whole system.  Its events are methods of its parts and of itself; after each of them comes `collect`."""
 
-    def __init__(self, sizes: Sizes, switches: Switches | None = None, *, xp: Any = "numpy") -> None:
+    def __init__(
+        self,
+        sizes: Sizes,
+        switches: Switches | None = None,
+        *,
+        xp: Any = "numpy",
+        mover: transports.Transport | None = None,
+    ) -> None:
         self.sizes = sizes
         self.switches = Switches() if switches is None else switches
         self.arrays = namespace(xp)
@@ -32,6 +40,7 @@ class Cluster:
             [rank.memory for rank in self.prefill.ranks],
             {(rank.rank, p): memory for rank in self.decode.ranks for p, memory in rank.slices.items()},
             [rank.pages for rank in self.decode.ranks],
+            mover,
         )
         self.forgotten: set[int] = set()
         self.forgetting: Callable[[int], None] = lambda _: None

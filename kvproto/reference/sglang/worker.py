@@ -174,7 +174,7 @@ class TransferWorker:
         expect(self._switches.transfer_failures, "environment: calls do not fail")
         expect(d in job.infos, f"{self._name(room)} sends nothing to decode rank {d}")
         self._links.faults.spend()
-        self._links.engine.abandon(manager.rank, room)
+        self._links.engine.fail(manager.rank, d, room)
         manager.failed_sessions.add(d)
         manager.poison(room)
         if manager.status(room) is not None or not self._switches.conclude_rechecks:
@@ -239,7 +239,7 @@ class TransferWorker:
         return job
 
     def _expect_landed(self, room: int) -> None:
-        flying = self._links.engine.awaited(self._manager.rank, room)
+        flying = self._links.engine.unconfirmed(self._manager.rank, room)
         expect(not flying, f"{self._name(room)} waits for {len(flying)} writes")
 
     def _through(self, room: int) -> None:

@@ -1,0 +1,39 @@
+"""A page as a row of bytes: keys, values and tag, one after the other.  For pages that arrive in parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from kvproto.transports.base import PageMemory
+
+
+def size(memory: PageMemory) -> int:
+    """How many bytes a page has."""
+    return 4 * (_count(memory.keys) + _count(memory.values) + 1)
+
+
+def get(memory: PageMemory, page: int) -> bytes:
+    """A page as it is now."""
+    parts = (memory.keys[page], memory.values[page], memory.tags[page : page + 1])
+    return b"".join(memory.arrays.to_bytes(part) for part in parts)
+
+
+def put(memory: PageMemory, page: int, data: bytes, start: int, stop: int) -> None:
+    """Replace the bytes of a page from `start` up to `stop` by those of `data`, a whole page."""
+    now = get(memory, page)
+    numbers = np.frombuffer(now[:start] + data[start:stop] + now[stop:], dtype="<f4").copy()
+    keys, values = _count(memory.keys), _count(memory.values)
+    as_tensor = memory.arrays.xp.asarray
+    memory.keys[page] = as_tensor(numbers[:keys].reshape(memory.keys.shape[1:]))
+    memory.values[page] = as_tensor(numbers[keys : keys + values].reshape(memory.values.shape[1:]))
+    memory.tags[page : page + 1] = as_tensor(numbers[keys + values :])
+
+
+def _count(tensor: Any) -> int:
+    """Elements of one row."""
+    count = 1
+    for length in tensor.shape[1:]:
+        count *= int(length)
+    return count
