@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from kvproto.cli.options import check_json_file, say, setting, write_json
+from kvproto.cli.probing import with_http
 from kvproto.diagnostics import KvError
 from kvproto.replay import replay as run
 from kvproto.replay import report_lines
@@ -15,7 +16,7 @@ from kvproto.trace import codec
 
 
 @click.command()
-@click.argument("trace")
+@click.argument("trace", required=False)
 @click.option(
     "--set",
     "sets",
@@ -25,10 +26,12 @@ from kvproto.trace import codec
 )
 @click.option("--json", "json_file", metavar="FILE", help="Write the outcome as JSON (- for standard output).")
 @click.option("--save", is_flag=True, help="Store the outcome in the trace file, under `replay`.")
+@with_http
 def replay(trace: str, sets: tuple[str, ...], json_file: str | None, save: bool) -> int:
     """Run TRACE on the reference implementation, on real tensors.
 
     After every step the implementation's state must equal the model's.  Exit 1 at the first difference.
+    With --http an endpoint is probed with the incident's two requests: exit 0 if the long one is refused.
     """
     loaded = codec.read(trace)
     overrides = {name: _value(name, value) for name, value in map(setting, sets)}

@@ -255,6 +255,26 @@ _USAGE: dict[str, Entry] = {
         "that are on (which are needed?), with --from PRESET those that are on in the target and off in the\n"
         "preset. --switches a,b names any flags instead.",
     ),
+    "KV058": Entry(
+        "endpoint that cannot be reached",
+        "The probe (`kvproto replay --http URL`) has nobody to send its prompts to: the address is none, or\n"
+        "nothing listens there, or the encrypted connection does not come about. Nothing was sent. The\n"
+        "address has the form http://HOST:PORT, and may end in /v1 or in the path of completions itself.",
+    ),
+    "KV059": Entry(
+        "endpoint that refuses an ordinary prompt",
+        "Before the prompt above the pool the probe sends ordinary ones, and the endpoint refused one of\n"
+        "them. Then a refusal of the long one would say nothing. Usual causes: another path, a model name\n"
+        "that is not served (--model), a missing key (environment variable KVPROTO_API_KEY), or a --pool\n"
+        "in other units than tokens, so that the canary does not fit.",
+    ),
+    "KV060": Entry(
+        "prompt that would not exceed the pool",
+        "The probe needs a prompt that is longer than the prefill pool, because only such a prompt takes\n"
+        "the way on which the incident happened. Read the size of the pool in tokens from the engine's\n"
+        "start-up log (max_total_num_tokens of the prefill nodes) and give it as --pool; --prompt-tokens\n"
+        "sets the length of the prompt, which has to lie between the pool and the context length.",
+    ),
     "KV034": Entry(
         "nothing of that can be written in this form",
         "`kvproto export` writes a trace for tools that show runs (mermaid, itf, shiviz, perfetto, markdown,\n"

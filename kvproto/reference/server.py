@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -68,7 +68,7 @@ STEPS: tuple[Callable[[Cluster, int], object], ...] = (
     lambda c, r: c.prefill.ranks[0].worker.dequeue(r),
     lambda c, r: c.prefill.ranks[0].worker.check(r),
     lambda c, r: c.prefill.ranks[0].worker.begin(r),
-    lambda c, r: [c.engine.land(*write.place) for write in _some(c.engine.awaited(0, r))],
+    lambda c, r: _land(c, r),
     lambda c, r: c.prefill.ranks[0].worker.next_batch(r),
     lambda c, r: c.prefill.ranks[0].worker.call_succeeds(r),
     lambda c, r: c.prefill.ranks[0].worker.conclude(r),
@@ -95,10 +95,12 @@ PATIENCE: tuple[Callable[[Cluster, int], object], ...] = (
 """What happens to a request for which nothing else does."""
 
 
-def _some(writes: list[Any]) -> list[Any]:
+def _land(cluster: Cluster, room: int) -> None:
+    writes = cluster.engine.awaited(0, room)
     if not writes:
         raise Refused("transport: nothing is on its way")
-    return writes
+    for write in writes:
+        cluster.engine.land(*write.place)
 
 
 class Serving:
@@ -161,16 +163,16 @@ class _Handler(BaseHTTPRequestHandler):
     server: Server
     protocol_version = "HTTP/1.1"
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, *args: object) -> None:
         """Prompts and paths are the clients'."""
 
-    def do_GET(self) -> None:  # noqa: N802
+    def do_GET(self) -> None:
         if self.path == "/v1/models":
             self._send(200, {"object": "list", "data": [{"id": MODEL, "object": "model"}]})
         else:
             self._error(404, f"there is nothing at {self.path[:80]}")
 
-    def do_POST(self) -> None:  # noqa: N802
+    def do_POST(self) -> None:
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or int(length) > MOST_BYTES:
             self.close_connection = True
