@@ -1,0 +1,137 @@
+"""All shortest clauses that hold in every row, up to a number of literals, by intersection of bit sets.
+
+Each literal has the set of rows that make it false; a clause holds if the sets of its literals have no row in common.
+Clauses that a shorter one makes superfluous, also after replacing variables, are left out, and of clauses that differ
+by names only the first is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from kvproto.prove.mining.rows import Bits, Words
+from kvproto.prove.mining.template import Template
+
+Literals = tuple[int, ...]
+"""A clause: numbers of literals in ascending order."""
+
+_GLANCE = 16
+"""Words that are looked at first: most clauses fail there."""
+
+
+def minimal_clauses(template: Template, truth: Bits, most: int) -> list[Literals]:
+    """Valid clauses of at most `most` literals, without those that another one makes superfluous."""
+    search = _Search(template, truth)
+    found: list[Literals] = []
+    for length in range(1, most + 1):
+        fresh = sorted({canonical(template, clause) for clause in search.of_length(length)})
+        found += fresh
+    return without_subsumed(template, found)
+
+
+def canonical(template: Template, clause: Sequence[int]) -> Literals:
+    """The clause under the first of all names for its variables."""
+    best = tuple(sorted(clause))
+    for table in template.renamings:
+        image = [table[literal] for literal in clause]
+        if None not in image:
+            best = min(best, tuple(sorted(literal for literal in image if literal is not None)))
+    return best
+
+
+def without_subsumed(template: Template, clauses: Sequence[Literals]) -> list[Literals]:
+    """Clauses that contain no instance of another one; shorter ones first."""
+    kept: list[Literals] = []
+    instances: set[frozenset[int]] = set()
+    for clause in sorted(dict.fromkeys(clauses), key=lambda literals: (len(literals), literals)):
+        if not _contains_one(clause, instances):
+            kept.append(clause)
+            instances |= instances_of(template, clause)
+    return kept
+
+
+def instances_of(template: Template, clause: Sequence[int]) -> set[frozenset[int]]:
+    """What becomes of the clause when variables are replaced by others; instances that are true are left out."""
+    found = {frozenset(clause)}
+    for table in template.substitutions:
+        image = [table[literal] for literal in clause]
+        if None not in image:
+            instance = frozenset(literal for literal in image if literal is not None)
+            if not any(literal ^ 1 in instance for literal in instance):
+                found.add(instance)
+    return found
+
+
+def subsumed(clause: Sequence[int], instances: set[frozenset[int]]) -> bool:
+    """Whether the clause contains one of the instances."""
+    return _contains_one(tuple(clause), instances)
+
+
+def _contains_one(clause: Literals, instances: set[frozenset[int]]) -> bool:
+    return any(frozenset(part) in instances for part in _parts(clause))
+
+
+def _parts(clause: Literals) -> Iterator[Literals]:
+    """All subsets but the empty one."""
+    for mask in range(1, 1 << len(clause)):
+        yield tuple(literal for place, literal in enumerate(clause) if mask >> place & 1)
+
+
+class _Search:
+    """Depth first over ascending literals; below a valid clause there is nothing to find."""
+
+    def __init__(self, template: Template, truth: Bits):
+        columns = np.empty((2 * truth.shape[1], len(truth)), dtype=np.bool_)
+        columns[0::2], columns[1::2] = ~truth.T, truth.T
+        useful = [n for n in template.usable if not columns[n].all() or not len(truth)]
+        self.literals = np.array(useful, dtype=np.int64)
+        self.fails = _packed(columns[self.literals])
+        self.valid: set[frozenset[int]] = set()
+
+    def of_length(self, length: int) -> list[Literals]:
+        """Valid clauses of exactly this length that contain no shorter one."""
+        everything = np.full(self.fails.shape[1], ~np.uint64(0), dtype=np.uint64)
+        found = [tuple(int(self.literals[n]) for n in clause) for clause in self._below((), everything, length)]
+        self.valid.update(frozenset(clause) for clause in found)
+        return found
+
+    def _below(self, chosen: tuple[int, ...], common: Words, length: int) -> Iterator[tuple[int, ...]]:
+        start = chosen[-1] + 1 if chosen else 0
+        if len(chosen) == length - 1:
+            for last in self._closing(common, start):
+                if not self._superfluous((*chosen, last)):
+                    yield (*chosen, last)
+            return
+        for following in range(start, len(self.literals)):
+            extended = (*chosen, following)
+            if not self._superfluous(extended):
+                yield from self._below(extended, common & self.fails[following], length)
+
+    def _closing(self, common: Words, start: int) -> list[int]:
+        """Literals from `start` on whose rows have none in common with those given."""
+        rest = self.fails[start:]
+        open_ = np.flatnonzero(~(rest[:, :_GLANCE] & common[:_GLANCE]).any(axis=1))
+        closed = open_[~(rest[open_, _GLANCE:] & common[_GLANCE:]).any(axis=1)]
+        return [int(n) + start for n in closed]
+
+    def _superfluous(self, chosen: tuple[int, ...]) -> bool:
+        """Whether a valid clause is inside, or two literals that exclude each other; the newest is in it."""
+        numbers = [int(self.literals[n]) for n in chosen]
+        newest, others = numbers[-1], numbers[:-1]
+        if newest ^ 1 in others:
+            return True
+        for mask in range(1 << len(others)):
+            part = frozenset((newest, *(literal for place, literal in enumerate(others) if mask >> place & 1)))
+            if part in self.valid:
+                return True
+        return False
+
+
+def _packed(columns: Bits) -> Words:
+    """Rows of bits as words of 64."""
+    literals, count = columns.shape
+    padded = np.zeros((literals, max(1, (count + 63) // 64) * 64), dtype=np.bool_)
+    padded[:, :count] = columns
+    return np.packbits(padded, axis=1).view(np.uint64)
