@@ -247,6 +247,19 @@ _USAGE: dict[str, Entry] = {
         "of small letters, digits and _, begins with a letter and is no module of Python's own. Files that\n"
         "exist are never overwritten.",
     ),
+    "KV052": Entry(
+        "transport that is not there",
+        "`kvproto replay --transport` moves pages by a real engine, and something that it needs is not\n"
+        "installed. mooncake: pip install 'kvproto[mooncake]' (Linux, x86-64), and the libraries that the\n"
+        "wheel leaves to the system: apt-get install libibverbs1 ibverbs-providers. nixl: pip install\n"
+        "--no-deps nixl-cu12==1.5.1 nixl==1.5.1. The transport `scripted` is the default and needs nothing.",
+    ),
+    "KV053": Entry(
+        "transfer engine does not do what was asked",
+        "A real engine (`kvproto replay --transport`) ended, did not answer for a minute, or said something\n"
+        "else of a write than the transport had brought about. Nothing is known of the trace then. A machine\n"
+        "under heavy load may be the cause; `--transport scripted` replays without an engine.",
+    ),
     "KV041": Entry(
         "no switches to choose from",
         "`kvproto mitigations` asks which sets of switches suffice, and there is none to choose from. A\n"
