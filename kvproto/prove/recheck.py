@@ -1,0 +1,172 @@
+"""The checker of certificates: what a proof rests on.  Nothing here searches, and nothing is believed.
+
+The model's text is made a theory again, the theory's conditions are written down again for the clauses that the
+certificate names, and for each of them the certificate shows step by step that its hypotheses and the negation of its
+goal contradict each other.  What is trusted besides this file: the translation of the model (`lowering`), the list of
+conditions (`conditions`, `substitute`), the rules of the steps (`ground`), and the evaluator that replays witnesses.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from kvproto.prove.codec import Json, Malformed, Reader, literals, symbol_to_json, text
+from kvproto.prove.conditions import Condition, conditions
+from kvproto.prove.formula import Symbol
+from kvproto.prove.ground import Clause, Ground, Refused
+from kvproto.prove.ground_steps import grounded, take
+from kvproto.prove.theory import Clause as Named
+from kvproto.prove.theory import Theory
+
+SCHEMA = "kvproto.proof/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a certificate has been found to prove, and what of the model it says nothing about."""
+
+    claims: tuple[str, ...]
+    left_out: tuple[str, ...]
+    clauses: tuple[Named, ...]
+    conditions: int
+    steps: int
+
+
+def check(data: Json, theory: Theory) -> Checked:
+    """Check a certificate against the theory of the model as it is now; raises `Refused` with the reason."""
+    try:
+        for name, now in header(theory).items():
+            if data[name] != now:
+                raise Refused(f"it is for another {name}: {_short(data[name])}, and the model has {_short(now)}")
+        claims, left_out = _claims(data, theory)
+        wanted = replace(theory, claims=claims)
+        symbols = symbols_of(theory)
+        reader = Reader(symbols, {})
+        clauses = tuple(
+            Named(text(entry["name"]), reader.formula(entry["formula"]), text(entry["text"]))
+            for entry in data["clauses"]
+        )
+        entries = {text(entry["name"]): entry for entry in data["conditions"]}
+        todo = conditions(wanted, clauses)
+        if odd := entries.keys() ^ {condition.name for condition in todo}:
+            raise Refused(f"conditions of the clauses and of the certificate differ: {min(odd)}")
+        for condition in todo:
+            follow(condition, entries[condition.name], symbols)
+    except (Malformed, LookupError, TypeError, ValueError) as problem:
+        raise Refused(f"it is malformed: {problem}") from None
+    steps = sum(len(entry["steps"]) for entry in entries.values())
+    return Checked(tuple(claim.name for claim in claims), left_out, clauses, len(todo), steps)
+
+
+def header(theory: Theory) -> dict[str, Json]:
+    """What a certificate and the model have to agree on word for word."""
+    return {
+        "model": theory.model,
+        "preset": theory.preset,
+        "switches": dict(theory.switches),
+        "digest": theory.digest,
+        "sorts": list(theory.sorts),
+        "symbols": [symbol_to_json(symbol) for symbol in symbols_of(theory)],
+        "assumptions": list(theory.assumptions),
+    }
+
+
+def symbols_of(theory: Theory) -> tuple[Symbol, ...]:
+    """Symbols of the state, rigid ones, and those that steps choose; names are unique."""
+    chosen = [symbol for step in theory.transitions for symbol in step.chosen]
+    return tuple(dict.fromkeys((*theory.state, *theory.rigid, *chosen)))
+
+
+def follow(condition: Condition, entry: Json, symbols: Iterable[Symbol]) -> None:
+    """Follow the refutation of one condition; raises `Refused` where it does not hold."""
+    names = {hypothesis.name for hypothesis in condition.hypotheses}
+    uses = [text(name) for name in entry["uses"]]
+    if unknown := set(uses) - names:
+        raise Refused(f"{condition.name}: there is no hypothesis {min(unknown)}")
+    try:
+        ground = grounded(condition, uses)
+        reader = Reader(symbols, ground.constants)
+        for step in entry["steps"]:
+            take(ground, reader.step(step))
+    except (Refused, Malformed) as problem:
+        raise Refused(f"{condition.name}: {problem}") from None
+    if entry["elements"] != elements(ground):
+        raise Refused(f"{condition.name}: it speaks of {elements(ground)}, not of {entry['elements']}")
+    contradiction(condition.name, ground.clauses, [literals(clause) for clause in entry["clauses"]])
+
+
+def elements(ground: Ground) -> dict[str, int]:
+    """How many elements of each sort a refutation speaks of: no size bounds it, these are all it needs."""
+    sorts = [constant.sort for constant in ground.constants.values()]
+    return {sort: sorts.count(sort) for sort in sorted(set(sorts))}
+
+
+def contradiction(name: str, given: Iterable[Clause], learned: Sequence[Clause]) -> None:
+    """Each learned clause follows by unit propagation from all before it, and the last one is empty."""
+    known = Propagation()
+    for clause in given:
+        known.add(clause)
+    for number, clause in enumerate(learned, 1):
+        if not known.refutes(-literal for literal in clause):
+            raise Refused(f"{name}: clause {number} of {len(learned)} does not follow")
+        known.add(clause)
+    if not learned or learned[-1]:
+        raise Refused(f"{name}: it does not end in a contradiction")
+
+
+class Propagation:
+    """Clauses, and what follows from literals by way of clauses of which all literals but one are false."""
+
+    def __init__(self) -> None:
+        self.clauses: list[Clause] = []
+        self.having: defaultdict[int, list[Clause]] = defaultdict(list)
+
+    def add(self, clause: Clause) -> None:
+        """One clause more."""
+        self.clauses.append(clause)
+        for literal in clause:
+            self.having[literal].append(clause)
+
+    def refutes(self, supposed: Iterable[int]) -> bool:
+        """Whether a clause loses its last literal if these are true."""
+        todo = [*supposed, *(clause[0] for clause in self.clauses if len(clause) == 1)]
+        if () in self.clauses:
+            return True
+        true: set[int] = set()
+        while todo:
+            literal = todo.pop()
+            if -literal in true:
+                return True
+            if literal in true:
+                continue
+            true.add(literal)
+            for clause in self.having[-literal]:
+                rest = [other for other in clause if -other not in true]
+                if not rest:
+                    return True
+                if len(rest) == 1:
+                    todo.append(rest[0])
+        return False
+
+
+def _claims(data: Json, theory: Theory) -> tuple[tuple[Named, ...], tuple[str, ...]]:
+    """Claims that are proved, word for word, and names of those that the certificate says it leaves out."""
+    left_out = tuple(text(name) for name in data["left_out"])
+    claims = tuple(claim for claim in theory.claims if claim.name not in left_out)
+    told = [{"name": claim.name, "text": claim.text} for claim in claims]
+    if data["claims"] != told or not set(left_out) <= {claim.name for claim in theory.claims}:
+        raise Refused("its claims are not those of the model")
+    if not claims:
+        raise Refused("it claims nothing")
+    return claims, left_out
+
+
+def _clause(entry: Json, reader: Reader) -> Named:
+    return Named(text(entry["name"]), reader.formula(entry["formula"]), text(entry["text"]))
+
+
+def _short(value: Json) -> str:
+    shown = str(value)
+    return shown if len(shown) <= 60 else f"{shown[:57]}..."
