@@ -33,6 +33,11 @@ def label(room: int) -> str:
     return LABELS[room - 1]
 
 
+def holder(room: int | None) -> str:
+    """Who owns something: a client, or nobody."""
+    return "nobody" if room is None else label(room)
+
+
 def page_text(room: int, page: int) -> str:
     """The text of page number `page` (from 0) of a client's prompt, `PAGE_SIZE` tokens long."""
     return f"[{label(room)}:{CANARIES[room - 1]} page {page}]".ljust(PAGE_SIZE)

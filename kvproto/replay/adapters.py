@@ -10,6 +10,7 @@ from kvproto.replay.outline import OutlineRun
 from kvproto.replay.result import CanaryFound, ClientView, PageTexts
 from kvproto.replay.sglang import SglangRun
 from kvproto.trace.trace import State, Step
+from kvproto.transports import Transport
 
 
 class Run(Protocol):
@@ -37,15 +38,15 @@ class Run(Protocol):
         """Every client's text that was read for somebody else."""
 
 
-ADAPTERS: dict[str, Callable[[Mapping[str, bool | int | str], Any], Run]] = {
+ADAPTERS: dict[str, Callable[[Mapping[str, bool | int | str], Any, Transport | None], Run]] = {
     "outline": OutlineRun.start,
     "sglang": SglangRun.start,
 }
-"""Model name -> how a run starts, from the parameters of a trace and the array namespace."""
+"""Model name -> how a run starts, from the parameters of a trace, the array namespace and what moves the pages."""
 
 
-def start(model: str, parameters: Mapping[str, bool | int | str], xp: Any) -> Run:
-    """A run of the implementation that belongs to a model."""
+def start(model: str, parameters: Mapping[str, bool | int | str], xp: Any, mover: Transport | None = None) -> Run:
+    """A run of the implementation that belongs to a model; its pages are moved by `mover`, or as the trace says."""
     if model not in ADAPTERS:
         raise KvError(
             "KV020",
@@ -54,7 +55,7 @@ def start(model: str, parameters: Mapping[str, bool | int | str], xp: Any) -> Ru
             cure="show the trace instead: kvproto show TRACE",
         )
     try:
-        return ADAPTERS[model](parameters, xp)
+        return ADAPTERS[model](parameters, xp, mover)
     except ImportError as missing:
         raise KvError(
             "KV020",

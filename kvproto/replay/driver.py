@@ -11,32 +11,40 @@ from kvproto.replay import adapters
 from kvproto.replay.misfit import misfit, shown
 from kvproto.replay.result import Blocked, Divergence, PageTexts, ReplayResult
 from kvproto.trace.trace import State, Step, Trace, Value
+from kvproto.transports import Transport
 
 Overrides = Mapping[str, bool | int]
 
 UNCHANGED: Overrides = {}
 
 
-def replay(trace: Trace, *, overrides: Overrides = UNCHANGED, xp: Any = "numpy") -> ReplayResult:
+def replay(
+    trace: Trace,
+    *,
+    overrides: Overrides = UNCHANGED,
+    xp: Any = "numpy",
+    mover: Transport | None = None,
+    what_if: str = "",
+) -> ReplayResult:
     """Perform a trace on the reference implementation of its model.
 
     Without `overrides` the implementation's state is compared with the model's at the start and after every step; the
     first difference, or the first step that the implementation refuses, ends the replay as a divergence.  With sizes
     or switches overridden the same schedule is tried as a what-if: refused steps are recorded and skipped, and
-    nothing is compared.
+    nothing is compared; `what_if` asks for that too, and says in words what is different.
 
     A counterexample ends where the property breaks; afterwards decode comes to the end of what it is generating, so
-    that the answers are there (`settled`).  `xp` names the array namespace.  A trace that is none of the model's
-    raises `KvError`.
+    that the answers are there (`settled`).  `xp` names the array namespace, `mover` moves the pages and stays open.  A
+    trace that is none of the model's raises `KvError`.
     """
     changed = _changed(trace, overrides)
-    run = adapters.start(trace.model, {**trace.parameters, **changed}, xp)
+    run = adapters.start(trace.model, {**trace.parameters, **changed}, xp, mover)
     for step in trace.steps:
         run.check(step)
     pages = [run.texts()]
     blocked: list[Blocked] = []
     divergence: Divergence | None = None
-    if changed:
+    if changed or what_if:
         blocked = _try(run, trace, pages)
     else:
         _check_variables(trace, run.state(pages[0]))
@@ -53,6 +61,7 @@ def replay(trace: Trace, *, overrides: Overrides = UNCHANGED, xp: Any = "numpy")
         canaries=run.canaries(),
         pages=tuple(pages),
         settled=tuple(settled),
+        what_if=what_if,
     )
 
 

@@ -13,6 +13,7 @@ from kvproto.replay.fitting import FLAG, Event, Parameters, check_names, event, 
 from kvproto.replay.outline_state import abstract, page_texts
 from kvproto.replay.result import CanaryFound, ClientView, PageTexts
 from kvproto.trace.trace import State, Step
+from kvproto.transports import Transport
 
 SIZES = {
     "Req": ("requests", len(prompts.LABELS)),
@@ -71,10 +72,10 @@ class OutlineRun:
     reader: Reader
 
     @classmethod
-    def start(cls, parameters: Parameters, xp: Any) -> OutlineRun:
+    def start(cls, parameters: Parameters, xp: Any, mover: Transport | None = None) -> OutlineRun:
         """A cluster with the sizes and switches of a trace, nothing sent yet."""
         sizes, switches = configuration(parameters)
-        cluster = Cluster(sizes, switches, xp=xp)
+        cluster = Cluster(sizes, switches, xp=xp, mover=mover)
         return cls(cluster, Reader(cluster.decode.pool.arrays))
 
     def check(self, step: Step) -> None:

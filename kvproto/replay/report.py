@@ -46,8 +46,9 @@ def canary_sentence(found: CanaryFound) -> str:
 
 
 def _verdict(result: ReplayResult) -> str:
-    if result.overrides:
-        changes = ", ".join(f"{name}={json.dumps(value)}" for name, value in result.overrides.items())
+    if result.overrides or result.what_if:
+        named = [f"{name}={json.dumps(value)}" for name, value in result.overrides.items()]
+        changes = ", ".join([*([result.what_if] if result.what_if else []), *named])
         return (
             f"what if {changes}: {result.performed} steps of the same schedule performed, {len(result.blocked)} blocked"
         )

@@ -106,7 +106,8 @@ class ReplayResult:
     `performed` is the number of steps that the implementation performed.  `pages` has one entry for the initial state
     and one after each step, blocked ones included.  `overrides` are the switches and sizes that differ from the
     trace's; with any of them the states are not compared and `divergence` is None.  `settled` are events after the
-    trace that brought answers to their end; `pages` has no entries for them.
+    trace that brought answers to their end; `pages` has no entries for them.  `what_if` says what else differs from
+    the trace; nothing is compared then either.
     """
 
     model: str
@@ -118,11 +119,12 @@ class ReplayResult:
     canaries: tuple[CanaryFound, ...]
     pages: tuple[PageTexts, ...]
     settled: tuple[str, ...] = ()
+    what_if: str = ""
 
     @property
     def agrees(self) -> bool:
         """Whether the implementation ended every step in the model's state; only said where states were compared."""
-        return not self.overrides and self.divergence is None
+        return not self.overrides and not self.what_if and self.divergence is None
 
     def summary(self) -> dict[str, object]:
         """JSON values for the `replay` field of a trace: the verdict, each answer, each foreign canary."""

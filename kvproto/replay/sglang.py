@@ -25,6 +25,7 @@ from kvproto.replay.fitting import (
 from kvproto.replay.result import CanaryFound, ClientView, PageTexts
 from kvproto.replay.sglang_state import Faded, abstract, page_texts
 from kvproto.trace.trace import State, Step
+from kvproto.transports import Transport
 
 SIZES = {
     "Req": ("requests", 1, len(prompts.LABELS)),
@@ -127,10 +128,10 @@ class SglangRun:
     faded: Faded = field(default_factory=Faded)
 
     @classmethod
-    def start(cls, parameters: Parameters, xp: Any) -> SglangRun:
+    def start(cls, parameters: Parameters, xp: Any, mover: Transport | None = None) -> SglangRun:
         """A cluster with the sizes and switches of a trace, nothing sent yet."""
         sizes, switches = configuration(parameters)
-        cluster = Cluster(sizes, switches, xp=xp)
+        cluster = Cluster(sizes, switches, xp=xp, mover=mover)
         run = cls(cluster, Reader(cluster.arrays))
         cluster.forgetting = lambda room: run.faded.fade(cluster, room)
         return run

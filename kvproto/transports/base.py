@@ -91,6 +91,9 @@ class Transport(Protocol):
     def vanish(self, write: int) -> None:
         """The engine gives a write up: what has not arrived never does."""
 
+    def remark(self, write: int, text: str) -> None:
+        """Add to the log what only those know who use the transport."""
+
     def told(self, write: int) -> Told:
         """What the sender has been told about a write."""
 

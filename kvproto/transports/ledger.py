@@ -73,6 +73,10 @@ class Ledger:
         self._entry(write).notified = True
         self._note(write, "receiver told")
 
+    def remark(self, write: int, text: str) -> None:
+        """Add to the log what only those know who use the transport."""
+        self._note(write, text)
+
     def told(self, write: int) -> Told:
         """What the sender has been told about a write."""
         return self._entry(write).told

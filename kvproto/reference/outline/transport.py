@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from kvproto import transports
 from kvproto.reference.pages import Pool
-from kvproto.reference.prompts import label
+from kvproto.reference.prompts import holder, label
 from kvproto.reference.refusal import Refused
 
 
@@ -62,5 +62,7 @@ class Transport:
             raise Refused(f"transport: no write of page {position} of request {label(room)} is in flight")
         self.mover.land(write.number)
         self.mover.acknowledge(write.number)
-        self.landed.append(Landing(write, self.target.owners[write.target]))
+        owner = self.target.owners[write.target]
+        self.mover.remark(write.number, f"page {write.target} belongs to {holder(owner)}")
+        self.landed.append(Landing(write, owner))
         del self.posted[room, position]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from kvproto import transports
 from kvproto.reference.pages import Image, Memory
-from kvproto.reference.prompts import label
+from kvproto.reference.prompts import holder, label
 from kvproto.reference.refusal import Refused
 from kvproto.reference.sglang.memory import Allocator
 
@@ -146,7 +146,9 @@ class Engine:
             if write.awaited:
                 self.mover.acknowledge(write.number)
             image = self._targets[write.d, write.p].read(write.target)
-            self.landed.append(Landing(write, image, self._owners[write.d].owners[write.target]))
+            owner = self._owners[write.d].owners[write.target]
+            self.mover.remark(write.number, f"page {write.target} belongs to {holder(owner)}")
+            self.landed.append(Landing(write, image, owner))
             self._remove(write)
 
     def _remove(self, write: Write) -> None:

@@ -1,0 +1,229 @@
+"""Pages moved by real Mooncake engines over TCP on loopback.
+
+The writes of a trace are posted through a sending engine and held at a gate before the receiving one; `land` lets them
+through.  Both engines work on the page pools themselves.  What the sender is told is what its engine says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from typing import IO, Any
+
+from kvproto.diagnostics import KvError
+from kvproto.transports import mooncake_wire as wire
+from kvproto.transports.arena import Arena
+from kvproto.transports.base import Move, PageMemory, Told
+from kvproto.transports.ledger import Ledger
+
+SETTINGS = {
+    # A connection for each write, so that each can be held by itself.
+    "MC_TCP_ENABLE_CONNECTION_POOL": "0",
+    # Nothing may end by itself while it is held: time-outs are the trace's.
+    "MC_TCP_STATUS_TIMEOUT_SEC": "3600",
+    "MC_TCP_PROGRESS_TIMEOUT_SEC": "3600",
+    "MC_TRANSFER_TIMEOUT": "3600",
+    "MC_LOG_LEVEL": "ERROR",
+    "GLOG_minloglevel": "2",
+    # Threads of numerical libraries would stand in the way of a network namespace.
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+}
+
+COMPLETED = 1
+"""What the engine says of a write that is through."""
+
+
+class Mooncake(Ledger):
+    """A sending and a receiving engine in a process beside this one.
+
+    `framing` 2 is what releases from 0.3.12 on speak: success means that the receiver has applied the bytes.  Framing 1
+    is what those before spoke: success means that the bytes have left the sender.  Without `engine_sends` the sending
+    half is a script that speaks the wire format; it reads the source as it lands and not as it is posted.
+    """
+
+    def __init__(self, *, framing: int = 2, engine_sends: bool = True) -> None:
+        super().__init__()
+        self.name = "mooncake" if engine_sends else "mooncake-wire"
+        self.isolated = False
+        self._framing = framing
+        self._engine_sends = engine_sends
+        self._arena: Arena | None = None
+        self._host: subprocess.Popen[str] | None = None
+        self._words: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # what the engines print
+        self._held: dict[int, int] = {}  # writes, by their number in the host
+
+    def open(self, memories: Mapping[str, PageMemory]) -> None:
+        """Move the memories to where the engines see them, start these, and register every pool."""
+        self._arena = Arena(memories)
+        self._host = self._start(self._arena)
+        hello = self._answer()
+        if "missing" in hello:
+            self.close()
+            raise _missing(str(hello["missing"]))
+        self.isolated = bool(hello["isolated"])
+        for region in self._arena.regions.values():
+            for role in ("source", "target"):
+                if self._ask("register", role=role, start=region.start, size=region.size)["code"] != 0:
+                    raise self._broken("the engine does not register a pool")
+
+    def _start(self, arena: Arena) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "kvproto.transports.mooncake_host", str(arena.descriptor), str(arena.size)]
+        return subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._words,
+            text=True,
+            pass_fds=[arena.descriptor],
+            env={**os.environ, **SETTINGS, "MC_TCP_PROTO": str(self._framing)},
+        )
+
+    def post(self, moves: Sequence[Move]) -> tuple[int, ...]:
+        """Submit every write to the sending engine; each is at the gate when this returns."""
+        writes = self._register(moves)
+        for write in writes:
+            self._submit(write)
+        return writes
+
+    def _submit(self, write: int) -> None:
+        source, target, size = self._places(write)
+        if not self._engine_sends:
+            answer = self._ask("script", source=source, target=target, size=size, framing=self._framing)
+            self._held[write] = int(answer["number"])
+            if self._framing == 1:
+                self._tell(write, Told.SUCCESS)
+            return
+        answer = self._ask("post", source=source, target=target, size=size)
+        if not answer["held"]:
+            raise self._broken("a write did not get to the gate")
+        if answer["framing"] != self._framing:
+            raise self._broken(f"the engine speaks framing {answer['framing']}")
+        self._held[write] = int(answer["number"])
+        self._note(write, "held before the receiving engine")
+        self._hear(write, int(answer["status"]))
+
+    def _places(self, write: int) -> tuple[int, int, int]:
+        assert self._arena is not None
+        move = self._entry(write).move
+        source, target = self._arena.regions[move.source], self._arena.regions[move.target]
+        return source.page(move.source_page), target.page(move.target_page), target.page_size
+
+    def _hear(self, write: int, status: int) -> None:
+        """Note what the engine says of a write, if it says that the write is over."""
+        if status != 0:
+            self._tell(write, Told.SUCCESS if status == COMPLETED else Told.FAILED)
+
+    def land(self, write: int, upto: int | None = None) -> None:
+        """Let a write through to the receiving engine, or its bytes up to that one, and see them arrive."""
+        self._in_flight(write)
+        size = self._places(write)[2]
+        stop = size if upto is None else min(upto, size)
+        if stop < self.arrived(write):
+            raise ValueError(f"{self.arrived(write)} bytes have arrived, more than {stop}")
+        if not self._ask("release", number=self._held[write], upto=stop)["applied"]:
+            raise self._broken("the receiving engine did not apply a write")
+        self._has_arrived(write, stop, size)
+
+    def acknowledge(self, write: int) -> None:
+        """Let the sending engine have the answer that the bytes are applied, and hear what it makes of it."""
+        if self.told(write) is Told.NOTHING:
+            self._settle("acknowledge", write, Told.SUCCESS)
+
+    def fail(self, write: int, told: Told = Told.FAILED) -> None:
+        """End the sender's connection, whereupon its engine reports a failure; after a time-out, only stop waiting."""
+        if told is Told.FAILED and self.told(write) is Told.NOTHING:
+            self._settle("cut", write, told)
+        else:
+            self._tell(write, told)
+
+    def _settle(self, event: str, write: int, told: Told) -> None:
+        if not self._engine_sends:
+            self._tell(write, told)
+            return
+        self._hear(write, int(self._ask(event, number=self._held[write])["status"]))
+        if self.told(write) is not told:
+            raise self._broken(f"the sending engine says {self.told(write).value} and not {told.value}")
+
+    def duplicate(self, write: int) -> int:
+        """Submit the same write once more."""
+        return self.post([self._in_flight(write).move])[0]
+
+    def cancel(self, write: int) -> str:
+        """The Python interface of the engine has no way to take a write back."""
+        self._entry(write)
+        self._note(write, "cancel asked: the engine has no such call")
+        return "the engine has no such call"
+
+    def vanish(self, write: int) -> None:
+        """End the sender's connection, and never let through what it handed over."""
+        entry = self._in_flight(write)
+        if entry.told is Told.NOTHING and self._engine_sends:
+            self._ask("cut", number=self._held[write])
+        entry.flying = False
+        self._note(write, "vanished")
+
+    def close(self) -> None:
+        """End the engines.  The pages keep what they hold."""
+        if self._host is not None:
+            for stream in (self._host.stdin, self._host.stdout):
+                if stream is not None:
+                    stream.close()
+            self._host.kill()
+            self._host.wait()
+            self._host = None
+        if self._arena is not None:
+            self._arena.close()
+            self._arena = None
+        self._words.close()
+
+    def _ask(self, command: str, **values: object) -> dict[str, Any]:
+        if self._host is None or self._host.stdin is None:
+            raise ValueError("the transport is closed")
+        try:
+            self._host.stdin.write(json.dumps({"do": command, **values}) + "\n")
+            self._host.stdin.flush()
+        except OSError:
+            raise self._broken("its process has ended") from None
+        answer = self._answer()
+        if "problem" in answer:
+            raise self._broken(str(answer["problem"]))
+        return answer
+
+    def _answer(self) -> dict[str, Any]:
+        assert self._host is not None and self._host.stdout is not None
+        ready, _, _ = select.select([self._host.stdout], [], [], 3 * wire.PATIENCE)
+        line = self._host.stdout.readline() if ready else ""
+        if not line:
+            raise self._broken("its process has ended" if ready else "its process does not answer")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def _broken(self, what: str) -> KvError:
+        """End everything, and say what the engines printed last."""
+        self._words.seek(0)
+        said = self._words.read().decode(errors="replace").strip().splitlines()
+        self.close()
+        return KvError(
+            "KV053",
+            f"the transfer engine does not do what was asked: {what}",
+            reason=f"the last that it printed: {said[-1].strip()}" if said else "it printed nothing",
+            cure="on a machine under heavy load try again; --transport scripted needs no engine",
+        )
+
+
+def _missing(problem: str) -> KvError:
+    library = "libibverbs" in problem
+    return KvError(
+        "KV052",
+        "the transport 'mooncake' needs a library of the system"
+        if library
+        else "the transport 'mooncake' needs a wheel",
+        reason=problem,
+        cure="apt-get install libibverbs1 ibverbs-providers" if library else "pip install 'kvproto[mooncake]'",
+    )

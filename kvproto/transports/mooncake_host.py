@@ -1,0 +1,177 @@
+"""The process in which real Mooncake engines live: a sender, a receiver, and the gate between them.
+
+It is a process of its own because the engines read their settings from the environment once, write to standard
+error as they like, take seconds to end, and listen on all interfaces; here they have a network of their own where the
+kernel allows it.  Commands come as lines of JSON on standard input, answers go to standard output.  The pages lie in
+memory that both processes see.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import json
+import mmap
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from kvproto.transports import mooncake_wire as wire
+from kvproto.transports.isolation import isolate
+from kvproto.transports.mooncake_gate import Gate
+
+WAITING = 0
+"""What the engine says of a write that is under way."""
+
+Answer = dict[str, object]
+
+
+@dataclass(slots=True)
+class Script:
+    """A write of which no engine is the sender.  Its bytes are read as they are sent."""
+
+    source: int
+    target: int
+    size: int
+    framing: int
+    onward: wire.Sender | None = None
+    passed: int = 0
+
+
+class Host:
+    """Both engines, and every write by number."""
+
+    def __init__(self, memory: mmap.mmap, engine_type: Any) -> None:
+        self._memory = memory
+        self._base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        self._sender, self._receiver = self._engine(engine_type), self._engine(engine_type)
+        self._gate = Gate(self._receiver.get_rpc_port())
+        self._handles: list[int] = []  # of the sending engine; their numbers are the gate's
+        self._last: dict[int, int] = {}
+        self._scripts: dict[int, Script] = {}
+
+    def _engine(self, engine_type: Any) -> Any:
+        engine = engine_type()
+        if engine.initialize(wire.LOOPBACK, "P2PHANDSHAKE", "tcp", "") != 0:
+            raise RuntimeError("the engine does not start")
+        return engine
+
+    def register(self, role: str, start: int, size: int) -> Answer:
+        """Register a part of the memory with the sender or the receiver."""
+        engine = self._sender if role == "source" else self._receiver
+        return {"code": engine.register_memory(self._base + start, size)}
+
+    def post(self, source: int, target: int, size: int) -> Answer:
+        """Submit a write and wait until it is at the gate."""
+        peer = f"{wire.LOOPBACK}:{self._gate.port}"
+        handle = self._sender.transfer_submit_write(peer, self._base + source, self._base + target, size)
+        number = len(self._handles)
+        self._handles.append(handle)
+        if not self._gate.wait(number + 1):
+            return {"held": False}
+        request = self._gate.request(number)
+        right = (request.address, request.size) == (self._base + target, size)
+        if request.framing == 1:
+            # There is no answer to wait for: all has left, so the engine must say so.
+            self._settled(number)
+        return {"number": number, "held": right, "framing": request.framing, "status": self._status(number)}
+
+    def script(self, source: int, target: int, size: int, framing: int) -> Answer:
+        """Note a write that a script sends when it is released."""
+        number = -1 - len(self._scripts)
+        self._scripts[number] = Script(source, target, size, framing)
+        return {"number": number}
+
+    def release(self, number: int, upto: int) -> Answer:
+        """Let a write through up to a byte, and wait until these bytes are in the receiver's memory."""
+        if number < 0:
+            return self._send(self._scripts[number], upto)
+        request = self._gate.request(number)
+        code = self._gate.let_through(number, upto)
+        at = request.address - self._base
+        seen = _wait(lambda: self._memory[at : at + upto] == request.body[:upto])
+        return {"applied": seen and code in (None, 0)}
+
+    def _send(self, script: Script, upto: int) -> Answer:
+        if script.onward is None:
+            port = wire.describe(self._receiver.get_rpc_port())
+            script.onward = wire.Sender(port, wire.header(script.size, self._base + script.target, script.framing))
+        data = self._memory[script.source + script.passed : script.source + upto]
+        at = script.target + script.passed
+        script.onward.send(data)
+        script.passed = upto
+        code = script.onward.finish() if upto == script.size else None
+        return {"applied": _wait(lambda: self._memory[at : at + len(data)] == data) and code in (None, 0)}
+
+    def acknowledge(self, number: int) -> Answer:
+        """Let the sender know of success, and wait until its engine says so."""
+        self._gate.acknowledge(number)
+        return {"status": self._settled(number)}
+
+    def cut(self, number: int) -> Answer:
+        """End the sender's connection, and wait until its engine has noticed."""
+        self._gate.cut(number)
+        return {"status": self._settled(number)}
+
+    def status(self, number: int) -> Answer:
+        """What the sending engine says of a write now."""
+        return {"status": self._status(number)}
+
+    def _settled(self, number: int) -> int:
+        _wait(lambda: self._status(number) != WAITING)
+        return self._status(number)
+
+    def _status(self, number: int) -> int:
+        """The engine forgets a write once it has told how it ended, so that is kept here."""
+        if number not in self._last:
+            told = self._sender.transfer_check_status(self._handles[number])
+            if told == WAITING:
+                return WAITING
+            self._last[number] = int(told)
+        return self._last[number]
+
+
+def _wait(condition: Callable[[], bool]) -> bool:
+    """Wait for something that the engine's threads do; whether it came."""
+    end = time.monotonic() + wire.PATIENCE
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.0005)
+    return True
+
+
+def main() -> None:
+    """Serve until standard input ends."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # the engines' own words belong to standard error
+
+    def answer(values: Answer) -> None:
+        answers.write(json.dumps(values) + "\n")
+        answers.flush()
+
+    descriptor, size = int(sys.argv[1]), int(sys.argv[2])
+    isolated = isolate()
+    try:
+        engine_type = importlib.import_module("mooncake.engine").TransferEngine
+    except ImportError as missing:
+        answer({"missing": str(missing)})
+        return
+    host = Host(mmap.mmap(descriptor, size), engine_type)
+    answer({"isolated": isolated})
+    for line in sys.stdin:
+        command = json.loads(line)
+        try:
+            answer(getattr(host, command.pop("do"))(**command))
+        except (OSError, EOFError, LookupError, ValueError) as problem:
+            answer({"problem": f"{type(problem).__name__}: {problem}"})
+    # The engines take seconds to end in order, and all they have ends with the process.
+    sys.stderr.flush()
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main()
