@@ -10,6 +10,7 @@ the page that the table names, whoever wrote it; a page of zeros has no characte
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from kvproto.reference.array import Arrays, Tensor
 from kvproto.reference.prompts import PAGE_SIZE
@@ -31,6 +32,15 @@ PAGE_BIAS = 24.0 * SHARPNESS
 """Score lost for each page of distance; more than any two keys can differ, so no page answers for its neighbour."""
 
 BYTE = 8
+
+
+class Paged(Protocol):
+    """Pages to read: keys and values [pages, PAGE_SIZE, HEADS, DIM], and tags [pages]."""
+
+    arrays: Arrays
+    keys: Tensor
+    values: Tensor
+    tags: Tensor
 
 
 def bits(number: int) -> list[float]:
@@ -71,16 +81,19 @@ def queries(arrays: Arrays, pages: int) -> Tensor:
     return arrays.tensor([[row] * HEADS for row in asked] * pages)
 
 
-def attend(arrays: Arrays, keys: Tensor, values: Tensor, table: Sequence[int]) -> str:
+class WrongTag(Exception):
+    """A page did not carry the tag that was asked for.  Nothing has been read."""
+
+
+def attend(memory: Paged, table: Sequence[int], *, tag: int | None = None) -> str:
     """The text that attention over the pages of `table` gives, one character for each position.
 
-    `keys` and `values` are a pool's [pages, PAGE_SIZE, HEADS, DIM]; every query sees all pages of the table.
+    Every query sees all pages of the table.  With a `tag` whoever reads the pages looks at their tags too, and raises
+    `WrongTag` if one is another.
     """
-    tokens = len(table) * PAGE_SIZE
-    k = arrays.take(keys, table).reshape(tokens, HEADS, DIM)
-    v = arrays.take(values, table).reshape(tokens, HEADS, DIM)
-    place = arrays.tensor([float(at // PAGE_SIZE) for at in range(tokens)])
-    scores = arrays.einsum("qhd,thd->hqt", queries(arrays, len(table)), k)
-    weights = arrays.softmax(scores - PAGE_BIAS * arrays.distance(place))
-    read = arrays.einsum("hqt,thd->qhd", weights, v)
+    arrays = memory.arrays
+    asked = queries(arrays, len(table))
+    read = arrays.attention(asked, memory.keys, memory.values, memory.tags, table, page_bias=PAGE_BIAS, tag=tag)
+    if read is None:
+        raise WrongTag
     return characters(arrays, read)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,7 +32,7 @@ class Memory:
         self.arrays = arrays
         self.keys = arrays.zeros(pages, PAGE_SIZE, HEADS, DIM)
         self.values = arrays.zeros(pages, PAGE_SIZE, HEADS, DIM)
-        self.tags = arrays.zeros(pages)
+        self.tags = arrays.integers(pages)
 
     def clear(self, page: int) -> None:
         """Overwrite a page and its tag with zeros."""
@@ -54,11 +53,7 @@ class Memory:
 
     def digest(self, pages: Sequence[int]) -> bytes:
         """Digest of the keys and values of these pages, in this order."""
-        total = hashlib.blake2b(digest_size=8)
-        for page in pages:
-            total.update(self.arrays.to_bytes(self.keys[page]))
-            total.update(self.arrays.to_bytes(self.values[page]))
-        return total.digest()
+        return self.arrays.digest(self.keys, self.values, pages)
 
 
 class Pool(Memory):

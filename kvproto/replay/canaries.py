@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from kvproto.reference import prompts
 from kvproto.reference.array import Arrays, Tensor
-from kvproto.reference.attention import BLANK, ILLEGIBLE, bits, characters
+from kvproto.reference.attention import BLANK, BYTE, ILLEGIBLE, bits, characters
 from kvproto.reference.pages import Memory
 from kvproto.replay.result import CanaryFound, ClientView
 
@@ -63,21 +63,32 @@ class Reader:
 
     def texts(self, memory: Memory) -> tuple[str, ...]:
         """The text of every page.  A token whose key does not say its place in the page is illegible."""
-        return tuple(self._page(memory, page) for page in range(memory.pages))
-
-    def _page(self, memory: Memory, page: int) -> str:
-        return self.text(memory.keys[page], memory.values[page])
+        # Two transfers from the device for all pages, and a third only for a page that was not seen before.
+        raws = zip(self._arrays.rows(memory.keys), self._arrays.rows(memory.values), strict=True)
+        return tuple(
+            self._known.get(keys + values) or self.text(memory.keys[page], memory.values[page])
+            for page, (keys, values) in enumerate(raws)
+        )
 
     def text(self, keys: Tensor, values: Tensor) -> str:
         """The text of one page."""
         raw = self._arrays.to_bytes(keys) + self._arrays.to_bytes(values)
         if raw not in self._known:
             spelled = characters(self._arrays, values)
+            placed = self._in_place(keys)
             self._known[raw] = "".join(
-                char if char == BLANK or self._in_place(keys[at], at) else ILLEGIBLE for at, char in enumerate(spelled)
+                char if char == BLANK or placed[at] else ILLEGIBLE for at, char in enumerate(spelled)
             )
         return self._known[raw]
 
-    def _in_place(self, heads: Tensor, at: int) -> bool:
-        expected = bits(at)
-        return all(self._arrays.numbers(head[: len(expected)]) == expected for head in heads)
+    def _in_place(self, keys: Tensor) -> list[bool]:
+        """Whether the key of each token says, in every head, where in the page the token stands."""
+        flat, (tokens, heads, dim) = self._arrays.numbers(keys), keys.shape
+        expected = [bits(at) for at in range(tokens)]
+        return [
+            all(
+                flat[start : start + BYTE] == expected[at]
+                for start in range(at * heads * dim, (at + 1) * heads * dim, dim)
+            )
+            for at in range(tokens)
+        ]

@@ -36,7 +36,7 @@ def test_any_text_comes_back_through_any_page_table(texts: list[str], seed: int)
     table = random.Random(seed).sample(range(size), len(texts))
     pool = filled(texts, table, size)
 
-    assert "".join(texts) == attend(ARRAYS, pool.keys, pool.values, table)
+    assert "".join(texts) == attend(pool, table)
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
@@ -49,7 +49,7 @@ def test_pages_never_written_read_as_blanks(texts: list[str | None]) -> None:
         if text is not None:
             keys, values = encode(ARRAYS, text, position)
             pool.write(position, Image(keys, values, 0))
-    read = split(attend(ARRAYS, pool.keys, pool.values, table))
+    read = split(attend(pool, table))
 
     assert [BLANK * PAGE_SIZE if text is None else text for text in texts] == read
 
@@ -61,8 +61,8 @@ def test_a_foreign_page_is_read_wherever_its_own_prompt_had_it() -> None:
         keys, values = encode(ARRAYS, text, position)
         pool.write(at, Image(keys, values, 0))
 
-    assert "somebody else's mine            " == attend(ARRAYS, pool.keys, pool.values, [1, 0])
-    assert "mine            " * 2 == attend(ARRAYS, pool.keys, pool.values, [0, 0])
+    assert "somebody else's mine            " == attend(pool, [1, 0])
+    assert "mine            " * 2 == attend(pool, [0, 0])
 
 
 def test_a_long_table_is_read_exactly() -> None:
@@ -71,7 +71,7 @@ def test_a_long_table_is_read_exactly() -> None:
     table = list(reversed(range(64)))
     pool = filled(texts, table, 64)
 
-    assert "".join(texts) == attend(ARRAYS, pool.keys, pool.values, table)
+    assert "".join(texts) == attend(pool, table)
 
 
 def test_a_key_tells_the_position_and_a_value_the_character() -> None:
@@ -102,7 +102,7 @@ def test_other_array_libraries_give_the_same_text(xp: str) -> None:
     texts = ["first page".ljust(16), "second page".ljust(16)]
     pool = filled(texts, [2, 0], 3, arrays)
 
-    assert "".join(texts) == attend(arrays, pool.keys, pool.values, [2, 0])
+    assert "".join(texts) == attend(pool, [2, 0])
 
 
 def test_a_namespace_may_be_named_or_given() -> None:

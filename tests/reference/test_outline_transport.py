@@ -32,7 +32,7 @@ def put(pool: Pool, page: int, text: str, tag: int) -> None:
 
 def text_of(pool: Pool, page: int) -> str:
     """What attention reads in one page."""
-    return attend(ARRAYS, pool.keys, pool.values, [page]).rstrip()
+    return attend(pool, [page]).rstrip()
 
 
 def test_posting_moves_nothing(transport: Transport) -> None:

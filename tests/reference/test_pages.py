@@ -21,7 +21,7 @@ def image(text: str, tag: int = 0) -> Image:
 
 def text_of(pool: Pool, page: int) -> str:
     """What attention reads in one page."""
-    return attend(ARRAYS, pool.keys, pool.values, [page])
+    return attend(pool, [page])
 
 
 def test_the_lowest_free_pages_are_given_first() -> None:

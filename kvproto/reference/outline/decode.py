@@ -98,25 +98,27 @@ class Decode:
     def attend(self, room: int) -> None:
         """Run attention over all reserved pages; its output is the answer so far."""
         self.queues.expect(room, WAITING, RUNNING)
+        request = self.requests[room]
         error = self._refusal(room)
         if error is not None:
             self._fail(room, error)
             return
-        request = self.requests[room]
+        try:
+            text = attention.attend(self.pool, request.pages, tag=room if self._switches.carried_tags else None)
+        except attention.WrongTag:
+            self._fail(room, "a page carries another request's tag")
+            return
         self.queues.move(room, RUNNING)
-        text = attention.attend(self.pool.arrays, self.pool.keys, self.pool.values, request.pages)
         # A pass that reads the same again adds no text to the answer.
         if not request.passes or request.passes[-1] != text:
             request.passes.append(text)
 
     def _refusal(self, room: int) -> str | None:
-        """Why the pages must not be read, as far as the checks that are switched on can tell."""
+        """Why the pages must not be read, as far as checks in front of the read can tell."""
         request = self.requests[room]
         if self._switches.checksum and self.queues.has(room, (WAITING,)):
             if self.pool.digest(request.pages) != request.sent_digest:
                 return "the checksum of the transferred KV is wrong"
-        if self._switches.carried_tags and any(int(self.pool.tags[page]) != room for page in request.pages):
-            return "a page carries another request's tag"
         if self._switches.page_tags:
             now = tuple(self.pool.generations[page] for page in request.pages)
             if now != request.generations:

@@ -200,18 +200,27 @@ class Decode:
             if error is not None:
                 self._fail(room, error)
                 return
+        try:
+            read = self._read(room)
+        except attention.WrongTag:
+            self._fail(room, "a page carries another request's tag")
+            return
         if first:
             self._share(room)
         self.queues.move(room, RUNNING)
-        read = {
-            (rank.rank, p): attention.attend(memory.arrays, memory.keys, memory.values, rank.receivers[room].pages)
-            for rank in self.ranks
-            for p, memory in rank.slices.items()
-        }
         passes = self.requests[room].passes
         # A pass that reads the same again adds no text to the answer.
         if not passes or passes[-1] != read:
             passes.append(read)
+
+    def _read(self, room: int) -> dict[tuple[int, int], str]:
+        """What attention gives on every rank, for every slice; whoever reads a page looks at its tag, if asked to."""
+        tag = room if self._switches.carried_tags else None
+        return {
+            (rank.rank, p): attention.attend(memory, rank.receivers[room].pages, tag=tag)
+            for rank in self.ranks
+            for p, memory in rank.slices.items()
+        }
 
     def _share(self, room: int) -> None:
         """The pages become a prefix that later requests may share."""

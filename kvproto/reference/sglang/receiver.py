@@ -149,17 +149,13 @@ class Rank:
     # -------------------------------------------------------------------------------- checks before reading
 
     def refusal(self, room: int, *, first: bool) -> str | None:
-        """Why the pages must not be read, as far as the checks that are switched on can tell."""
+        """Why the pages must not be read, as far as checks in front of the read can tell."""
         switches = self._links.switches
         receiver = self.receivers[room]
         if switches.checksum and first:
             digests = {memory.digest(receiver.pages) for memory in self.slices.values()}
             if digests != {self._links.decode.requests[room].digests[self.rank]}:
                 return "the checksum of the transferred KV is wrong"
-        if switches.carried_tags:
-            tags = {int(memory.tags[page]) for memory in self.slices.values() for page in receiver.pages}
-            if tags - {room}:
-                return "a page carries another request's tag"
         if switches.page_tags:
             now = tuple(self.pages.generations[page] for page in receiver.pages)
             if now != receiver.page_generations:
