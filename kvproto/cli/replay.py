@@ -7,10 +7,11 @@ from pathlib import Path
 
 import click
 
+from kvproto.cli.moving import Moving, with_transport
+from kvproto.cli.backends import chosen_arrays, with_backend
 from kvproto.cli.options import check_json_file, say, setting, write_json
 from kvproto.cli.probing import with_http
 from kvproto.diagnostics import KvError
-from kvproto.replay import replay as run
 from kvproto.replay import report_lines
 from kvproto.trace import codec
 
@@ -27,7 +28,8 @@ from kvproto.trace import codec
 @click.option("--json", "json_file", metavar="FILE", help="Write the outcome as JSON (- for standard output).")
 @click.option("--save", is_flag=True, help="Store the outcome in the trace file, under `replay`.")
 @with_http
-def replay(trace: str, sets: tuple[str, ...], json_file: str | None, save: bool) -> int:
+@with_transport
+def replay(trace: str, sets: tuple[str, ...], json_file: str | None, save: bool, moving: Moving) -> int:
     """Run TRACE on the reference implementation, on real tensors.
 
     After every step the implementation's state must equal the model's.  Exit 1 at the first difference.
@@ -36,15 +38,15 @@ def replay(trace: str, sets: tuple[str, ...], json_file: str | None, save: bool)
     loaded = codec.read(trace)
     overrides = {name: _value(name, value) for name, value in map(setting, sets)}
     check_json_file(json_file)
-    result = run(loaded, overrides=overrides)
+    result = moving.replay(loaded, overrides=overrides)
     if json_file != "-":
-        for line in report_lines(result):
+        for line in [*report_lines(result), *moving.lines()]:
             say(line)
     if json_file is not None:
-        write_json(json_file, result.summary())
+        write_json(json_file, result.summary() | ({"transport": moving.summary()} if moving.asked else {}))
     if save:
         codec.save(with_changes(loaded, replay=result.summary()), Path(trace))
-    return 1 if result.divergence is not None else 0
+    return 1 if result.divergence is not None or moving.strange else 0
 
 
 def _value(name: str, text: str) -> bool | int:

@@ -1,0 +1,38 @@
+"""Transports by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from kvproto.transports.base import Transport
+
+
+def _scripted(early_success: bool) -> Transport:
+    from kvproto.transports.scripted import Scripted
+
+    return Scripted(early_success=early_success)
+
+
+def _mooncake(early_success: bool) -> Transport:
+    from kvproto.transports.mooncake import Mooncake
+
+    return Mooncake(framing=1 if early_success else 2)
+
+
+def _mooncake_wire(early_success: bool) -> Transport:
+    from kvproto.transports.mooncake import Mooncake
+
+    return Mooncake(framing=1 if early_success else 2, engine_sends=False)
+
+
+TRANSPORTS: dict[str, Callable[[bool], Transport]] = {
+    "scripted": _scripted,
+    "mooncake": _mooncake,
+    "mooncake-wire": _mooncake_wire,
+}
+"""Name -> how one is made; the argument says whether a sender is told of success before its bytes have arrived."""
+
+
+def make(name: str, *, early_success: bool = False) -> Transport:
+    """A transport that has taken no memories yet.  Raises `KvError` where it does not run on this machine."""
+    return TRANSPORTS[name](early_success)
