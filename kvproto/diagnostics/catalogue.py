@@ -291,7 +291,8 @@ _USAGE: dict[str, Entry] = {
     "KV034": Entry(
         "nothing of that can be written in this form",
         "`kvproto export` writes a trace for tools that show runs (mermaid, itf, shiviz, perfetto, markdown,\n"
-        "svg, html), and a model for other checkers (promela, tla) or as the graph of its states (dot, svg).\n"
+        "svg, html) or for a test bench (faults), and a model for other checkers (promela, tla) or as the\n"
+        "graph of its states (dot, svg).\n"
         "What is given is the other kind. A trace is a file that kvproto check wrote; anything else names\n"
         "a model. `kvproto export TRACE --to dot` is the graph of the trace's model with the run in it.",
     ),
@@ -702,6 +703,12 @@ _FINDINGS: dict[str, Entry] = {
         "The property has the form `if this, then that`, the search was complete, and `this` is true in no\n"
         "reachable state. So it holds whatever `that` is. Usually the scope is too small, or something that\n"
         "should lead to `this` is missing from the model. The verdict is inconclusive.",
+    ),
+    "KV304": Entry(
+        "proof about nothing",
+        "A theory without initial states, or whose assumptions contradict each other, has every property:\n"
+        "nothing can go wrong where nothing can happen. kvproto asks for an initial state before it proves\n"
+        "anything. Look at the assumptions on symbolic parameters, the `require` lines of @init.",
     ),
 }
 

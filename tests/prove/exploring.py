@@ -15,6 +15,7 @@ from kvproto.prove.formula import (
     BOOL,
     INT,
     And,
+    Apply,
     Atom,
     Exists,
     ForAll,
@@ -25,6 +26,7 @@ from kvproto.prove.formula import (
     Symbol,
     Truth,
     Var,
+    walk,
 )
 from kvproto.prove.theory import Structure, Theory, Transition
 
@@ -91,32 +93,27 @@ def _some(found: list[tuple[int, ...]], randomly: random.Random, share: float) -
 def _arbitrary(
     theory: Theory, sizes: Mapping[str, int], rigid: Mapping[str, int], randomly: random.Random
 ) -> Structure:
-    """An initial state: relations that `init` empties are empty, everything else is arbitrary."""
+    """An initial state: what `init` does not fix is arbitrary."""
     integers = {
         symbol.name: {
-            cell: rigid.get(symbol.name, randomly.randint(-3, 9)) if symbol in theory.rigid else randomly.randint(-3, 9)
+            cell: rigid.get(symbol.name, 0 if _fixed(theory, symbol) else randomly.randint(-3, 9))
             for cell in cells(symbol, sizes)
         }
         for symbol in (*theory.state, *theory.rigid)
         if symbol.result == INT
     }
     names = [symbol for symbol in theory.state if symbol.result == BOOL]
-    for share in (0.4, 0.0):
-        relations = {symbol.name: _some(cells(symbol, sizes), randomly, share) for symbol in names}
-        emptied = {
-            symbol.name: relations[symbol.name] if _free(theory, symbol) else frozenset[tuple[int, ...]]()
-            for symbol in names
-        }
-        state = Structure(sizes, emptied, integers)
-        if holds(theory.init, state):
-            return state
-    raise AssertionError("no initial state was found")
+    relations = {
+        symbol.name: _some(cells(symbol, sizes), randomly, 0.0 if _fixed(theory, symbol) else 0.4) for symbol in names
+    }
+    state = Structure(sizes, relations, integers)
+    assert holds(theory.init, state)
+    return state
 
 
-def _free(theory: Theory, symbol: Symbol) -> bool:
-    from kvproto.prove.formula import walk
-
-    return not any(isinstance(node, Atom) and node.symbol == symbol for node in walk(theory.init))
+def _fixed(theory: Theory, symbol: Symbol) -> bool:
+    """What the theories here say anything of initially is empty, or zero."""
+    return any(isinstance(node, Atom | Apply) and node.symbol == symbol for node in walk(theory.init))
 
 
 def _structure(state: int, sizes: Mapping[str, int], places: Cells) -> Structure:

@@ -1,0 +1,65 @@
+"""The largest subset of the candidates that holds initially and is kept by every step, over a few elements."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from kvproto.prove.inference.finite import Finite
+from kvproto.prove.inference.pool import Pool
+from kvproto.prove.proof import Induction
+from kvproto.prove.theory import Clause
+
+
+class Houdini:
+    """Drops what a counterexample to induction refutes until there is none; every counterexample serves all clauses.
+
+    It gives up as soon as a clause of `wanted` is refuted: no subset of the candidates can then keep it.
+    """
+
+    def __init__(self, finite: Finite, pool: Pool, wanted: Collection[str]):
+        self.finite, self.pool, self.wanted = finite, pool, frozenset(wanted)
+        self.rejected: dict[str, Induction] = {}
+
+    def run(self) -> Induction | None:
+        """None once all that is alive is inductive, or the counterexample that refutes a wanted clause."""
+        self.begin(self.pool.alive)
+        stable = 0
+        while stable < len(self.finite.cases) and not self.lost:
+            for case in self.finite.cases:
+                alive = self.pool.alive
+                found = self.finite.broken(case, alive, alive)
+                stable = stable + 1 if found is None else 0
+                while found is not None and not self.lost:
+                    self.refute(found)
+                    alive = self.pool.alive
+                    found = self.finite.broken(case, alive, alive)
+                if self.lost or stable >= len(self.finite.cases):
+                    break
+        return self.lost
+
+    @property
+    def lost(self) -> Induction | None:
+        """The counterexample of a wanted clause, if one was refuted."""
+        return next((found for name, found in self.rejected.items() if name in self.wanted), None)
+
+    def begin(self, clauses: Iterable[Clause]) -> None:
+        """Drop what is false in an initial state; what takes its place is asked the same."""
+        waiting = list(clauses)
+        while waiting:
+            clause = waiting.pop(0)
+            if clause.name in self.pool.given or clause.name in self.pool.mined:
+                state = self.finite.initially(clause)
+                if state is not None:
+                    waiting += self._dropped(Induction(clause, state, None, {}, state))
+
+    def refute(self, found: Induction) -> None:
+        """Drop what is false after the step."""
+        self.begin(self._dropped(found))
+
+    def _dropped(self, found: Induction) -> list[Clause]:
+        before = dict(self.pool.given)
+        fresh = self.pool.drop(found.after)
+        for name, clause in before.items():
+            if name not in self.pool.given:
+                self.rejected[name] = Induction(clause, found.before, found.action, found.choice, found.after)
+        return fresh
