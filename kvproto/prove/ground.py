@@ -207,7 +207,7 @@ class Ground:
         """Number of an inequality, turned around if that makes its first factor positive."""
         assert compare.op == "<="
         total: dict[Base, int] = {}
-        bound = -_collect(compare.left, 1, total) - _collect(compare.right, -1, total)
+        bound = -collect(compare.left, 1, total) - collect(compare.right, -1, total)
         parts = sorted(((base, factor) for base, factor in total.items() if factor), key=lambda part: spell(part[0]))
         if not parts:
             return 1 if bound >= 0 else -1
@@ -302,15 +302,15 @@ def spell(term: Base) -> str:
     return term.name if isinstance(term, Var) else f"{term.symbol.name}({', '.join(v.name for v in term.args)})"
 
 
-def _collect(term: Term, factor: int, total: dict[Base, int]) -> int:
-    """Add a multiple of a term to a sum; what is constant in it is returned."""
+def collect(term: Term, factor: int, total: dict[Base, int]) -> int:
+    """Add a multiple of a term without cases to a sum; what is constant in it is returned."""
     match term:
         case Num(value):
             return factor * value
         case Plus(left, right):
-            return _collect(left, factor, total) + _collect(right, factor, total)
+            return collect(left, factor, total) + collect(right, factor, total)
         case Times(times, inner):
-            return _collect(inner, factor * times, total)
+            return collect(inner, factor * times, total)
         case Var() | Apply():
             total[term] = total.get(term, 0) + factor
             return 0

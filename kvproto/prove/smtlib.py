@@ -35,8 +35,8 @@ from kvproto.prove.formula import (
 
 # Words of the language and of its core and integer theories, which no declaration may give another meaning.
 _TAKEN = frozenset(
-    ("!", "_", "as", "let", "exists", "forall", "match", "par", "true", "false", "not", "and", "or", "xor", "distinct")
-    + ("ite", "abs", "div", "mod", "BINARY", "DECIMAL", "HEXADECIMAL", "NUMERAL", "STRING", "assert", "Bool", "Int")
+    {"!", "_", "as", "let", "exists", "forall", "match", "par", "true", "false", "not", "and", "or", "xor", "distinct"}
+    | {"ite", "abs", "div", "mod", "BINARY", "DECIMAL", "HEXADECIMAL", "NUMERAL", "STRING", "assert", "Bool", "Int"}
 )
 _PLAIN = re.compile(r"[A-Za-z~!@$%^&*_+=<>.?/-][A-Za-z0-9~!@$%^&*_+=<>.?/-]*")
 
