@@ -61,7 +61,7 @@ class Arena:
             width = int(np.prod(shape[1:]))
             parts.append(memory.arrays.xp.asarray(words[:, begin : begin + width].reshape(shape)))
             begin += width
-        parts.append(memory.arrays.xp.asarray(words[:, begin]))
+        parts.append(memory.arrays.xp.asarray(words.view("<i4")[:, begin]))
         for view, tensor in zip(parts, (memory.keys, memory.values, memory.tags), strict=True):
             view[:] = tensor
         memory.keys, memory.values, memory.tags = parts
