@@ -247,7 +247,7 @@ def _cut_numbers(given: Mapping[str, int], *, pages: bool = True) -> tuple[str, 
     return (f"{found}, the first with a stale page {page}",)
 
 
-# ---------------------------------------------------------------------------------------------------------- what it uses
+# --------------------------------------------------------------------------------------------------------- what it uses
 
 
 def _symbols(z3: Any) -> tuple[Sizes, list[Any]]:
