@@ -7,11 +7,12 @@ from pathlib import Path
 
 import click
 
+from kvproto.cli.backends import with_backend
 from kvproto.cli.moving import Moving, with_transport
-from kvproto.cli.backends import chosen_arrays, with_backend
 from kvproto.cli.options import check_json_file, say, setting, write_json
 from kvproto.cli.probing import with_http
 from kvproto.diagnostics import KvError
+from kvproto.reference.array import Arrays
 from kvproto.replay import report_lines
 from kvproto.trace import codec
 
@@ -29,7 +30,8 @@ from kvproto.trace import codec
 @click.option("--save", is_flag=True, help="Store the outcome in the trace file, under `replay`.")
 @with_http
 @with_transport
-def replay(trace: str, sets: tuple[str, ...], json_file: str | None, save: bool, moving: Moving) -> int:
+@with_backend
+def replay(trace: str, sets: tuple[str, ...], json_file: str | None, save: bool, *, moving: Moving, xp: Arrays) -> int:
     """Run TRACE on the reference implementation, on real tensors.
 
     After every step the implementation's state must equal the model's.  Exit 1 at the first difference.
@@ -38,7 +40,7 @@ def replay(trace: str, sets: tuple[str, ...], json_file: str | None, save: bool,
     loaded = codec.read(trace)
     overrides = {name: _value(name, value) for name, value in map(setting, sets)}
     check_json_file(json_file)
-    result = moving.replay(loaded, overrides=overrides)
+    result = moving.replay(loaded, overrides=overrides, xp=xp)
     if json_file != "-":
         for line in [*report_lines(result), *moving.lines()]:
             say(line)

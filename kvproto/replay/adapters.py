@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 from kvproto.diagnostics import KvError
+from kvproto.reference.array import Arrays, namespace
 from kvproto.replay.outline import OutlineRun
 from kvproto.replay.result import CanaryFound, ClientView, PageTexts
 from kvproto.replay.sglang import SglangRun
@@ -54,8 +55,13 @@ def start(model: str, parameters: Mapping[str, bool | int | str], xp: Any, mover
             reason=f"traces of {', '.join(ADAPTERS)} can be replayed",
             cure="show the trace instead: kvproto show TRACE",
         )
+    return ADAPTERS[model](parameters, arrays_of(xp), mover)
+
+
+def arrays_of(xp: Any) -> Arrays:
+    """The tensor operations of a namespace: a name, a module, or what is such already."""
     try:
-        return ADAPTERS[model](parameters, xp, mover)
+        return namespace(xp)
     except ImportError as missing:
         raise KvError(
             "KV020",

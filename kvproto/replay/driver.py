@@ -34,11 +34,12 @@ def replay(
     nothing is compared; `what_if` asks for that too, and says in words what is different.
 
     A counterexample ends where the property breaks; afterwards decode comes to the end of what it is generating, so
-    that the answers are there (`settled`).  `xp` names the array namespace, `mover` moves the pages and stays open.  A
-    trace that is none of the model's raises `KvError`.
+    that the answers are there (`settled`).  `xp` is the array namespace: a name, or `Arrays` on a device.  `mover`
+    moves the pages and stays open.  A trace that is none of the model's raises `KvError`.
     """
     changed = _changed(trace, overrides)
-    run = adapters.start(trace.model, {**trace.parameters, **changed}, xp, mover)
+    arrays = adapters.arrays_of(xp)
+    run = adapters.start(trace.model, {**trace.parameters, **changed}, arrays, mover)
     for step in trace.steps:
         run.check(step)
     pages = [run.texts()]
@@ -62,6 +63,8 @@ def replay(
         pages=tuple(pages),
         settled=tuple(settled),
         what_if=what_if,
+        backend=arrays.backend,
+        device=arrays.device,
     )
 
 

@@ -15,8 +15,10 @@ MOST_BLOCKED = 12
 
 
 def report_lines(result: ReplayResult) -> list[str]:
-    """The report, at most `WIDTH` columns wide: verdict, blocked steps, every request, every foreign canary."""
+    """The report, at most `WIDTH` columns wide: verdict, device, blocked steps, every request, every foreign canary."""
     lines = _wrapped(_verdict(result))
+    if result.backend != "numpy":
+        lines += _wrapped(f"tensors: {result.backend}, on {result.device}")
     if result.settled:
         lines += _wrapped(f"after the trace decode went on to the answer: {', '.join(result.settled)}")
     if result.blocked:

@@ -107,7 +107,7 @@ class ReplayResult:
     and one after each step, blocked ones included.  `overrides` are the switches and sizes that differ from the
     trace's; with any of them the states are not compared and `divergence` is None.  `settled` are events after the
     trace that brought answers to their end; `pages` has no entries for them.  `what_if` says what else differs from
-    the trace; nothing is compared then either.
+    the trace; nothing is compared then either.  `backend` and `device` say what held the tensors.
     """
 
     model: str
@@ -120,6 +120,8 @@ class ReplayResult:
     pages: tuple[PageTexts, ...]
     settled: tuple[str, ...] = ()
     what_if: str = ""
+    backend: str = "numpy"
+    device: str = "cpu"
 
     @property
     def agrees(self) -> bool:
@@ -131,6 +133,8 @@ class ReplayResult:
         return {
             "agrees": self.agrees,
             "performed": self.performed,
+            "backend": self.backend,
+            "device": self.device,
             "divergence": None if self.divergence is None else str(self.divergence),
             "overrides": dict(self.overrides),
             "answers": {
