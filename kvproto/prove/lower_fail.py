@@ -1,0 +1,50 @@
+"""What takes a model out of the language of proofs: errors with place, reason and cure, all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NoReturn
+
+from kvproto.diagnostics import Diagnostic, KvError, Loc
+
+SIZES_ONLY = "the model can be checked for the sizes of a scope all the same: kvproto check"
+
+
+class NotGeneral(KvError):
+    """A model that is outside of the language of proofs; `all` holds every reason, the first is the error itself."""
+
+    def __init__(self, found: Sequence[Diagnostic]) -> None:
+        first = found[0]
+        super().__init__(
+            first.code, first.message, reason=first.reason, cure=first.cure, loc=first.loc, line=first.line
+        )
+        self.all = tuple(found)
+
+    def __reduce__(self) -> tuple[object, tuple[tuple[Diagnostic, ...]]]:
+        return NotGeneral, (self.all,)
+
+
+def refuse(code: str, message: str, loc: Loc | None, reason: str, cure: str) -> NoReturn:
+    """Raise the error; the line is filled in by `placed`."""
+    raise NotGeneral([Diagnostic(code, message, reason, cure, loc)])
+
+
+def refuse_type(text: str, reason: str) -> NoReturn:
+    """KV162: a part of the state that is no relation."""
+    refuse("KV162", f"{text} is no relation over sorts", None, reason, f"use sets and arrays over sorts; {SIZES_ONLY}")
+
+
+def placed(found: Sequence[Diagnostic], sources: Mapping[str, str]) -> list[Diagnostic]:
+    """The same, each once and with its source line."""
+    told: dict[tuple[str, str, Loc | None], Diagnostic] = {}
+    for one in found:
+        told.setdefault((one.code, one.message, one.loc), one)
+    return [_with_line(one, sources) for one in told.values()]
+
+
+def _with_line(one: Diagnostic, sources: Mapping[str, str]) -> Diagnostic:
+    if one.loc is None or one.line:
+        return one
+    lines = sources.get(one.loc.file, "").splitlines()
+    line = lines[one.loc.line - 1] if 0 < one.loc.line <= len(lines) else ""
+    return Diagnostic(one.code, one.message, one.reason, one.cure, one.loc, line)
