@@ -71,6 +71,13 @@ def _html(report: Report) -> str:
     return page([report])
 
 
+def _faults(report: Report) -> str:
+    from kvproto.injection import schedule, script
+    from kvproto.whatif.subject import subject
+
+    return script(schedule(subject(report.trace)), codec.file_name(report.trace))
+
+
 FORMS: dict[str, Callable[[Report], str | bytes]] = {
     "mermaid": _mermaid,
     "markdown": _markdown,
@@ -79,5 +86,6 @@ FORMS: dict[str, Callable[[Report], str | bytes]] = {
     "itf": _itf,
     "shiviz": _shiviz,
     "perfetto": _perfetto,
+    "faults": _faults,
 }
 """What writes each form."""

@@ -268,6 +268,34 @@ _USAGE: dict[str, Entry] = {
         "that are on (which are needed?), with --from PRESET those that are on in the target and off in the\n"
         "preset. --switches a,b names any flags instead.",
     ),
+    "KV054": Entry(
+        "engine that is not here",
+        "`kvproto replay --impl sglang==VERSION` runs a release's own code, which is kept in the user's\n"
+        "cache (~/.cache/kvproto/engines, or where KVPROTO_ENGINES says) and is fetched only when asked for:\n"
+        "kvproto engine fetch sglang==0.5.19. That gets the wheel without its dependencies (about 200 MB\n"
+        "unpacked), and once for all releases the packages that its code imports (1.2 GB, most of it a CPU\n"
+        "build of torch). The message says what is missing, or what pip said when it could not be fetched.",
+    ),
+    "KV055": Entry(
+        "engine of another shape",
+        "The harness calls functions of the engine by name and gives its scheduler what the code of\n"
+        "disaggregation reads. In this release something of that has another name or other parameters; the\n"
+        "message says what, and where it was met. docs/engines.md lists the releases that are tested. A\n"
+        "newer one needs a change of the harness (kvproto/engines/inside).",
+    ),
+    "KV056": Entry(
+        "engine has ended or raised an exception",
+        "The process that runs the engine's code ended, did not answer for two minutes, or its code raised\n"
+        "an exception in a step. An exception in a step that the model allows is a finding about the engine.\n"
+        "A process that ends by a signal usually had too little memory: it takes about 600 MB.",
+    ),
+    "KV057": Entry(
+        "trace cannot be driven on an engine",
+        "The harness has one rank on either side, a scripted transfer engine, and the engine's default\n"
+        "options. Traces with several ranks, lost messages, crashes, retraction, chunked prompts, or\n"
+        "switches that no release has on need the reference implementation: kvproto replay TRACE.\n"
+        "docs/engines.md has the list with reasons.",
+    ),
     "KV058": Entry(
         "endpoint that cannot be reached",
         "The probe (`kvproto replay --http URL`) has nobody to send its prompts to: the address is none, or\n"

@@ -41,7 +41,7 @@ def test_commands_of_the_documentation(command: str, tmp_path: Path, monkeypatch
 def test_every_form_has_a_command() -> None:
     named = {form for row in FORMS for form in re.findall(r"`(\w+)`", row)}
 
-    assert {"mermaid", "markdown", "svg", "html", "itf", "shiviz", "perfetto"} == named
+    assert {"mermaid", "markdown", "svg", "html", "itf", "shiviz", "perfetto", "faults"} == named
     assert named | {"dot"} == {command.split("--to ")[1].split()[0] for command in COMMANDS}
 
 
