@@ -60,6 +60,9 @@ class Mooncake(Ledger):
 
     def open(self, memories: Mapping[str, PageMemory]) -> None:
         """Move the memories to where the engines see them, start these, and register every pool."""
+        for memory in memories.values():
+            if memory.arrays.device != "cpu":
+                raise _elsewhere(str(memory.arrays.device))
         self._arena = Arena(memories)
         self._host = self._start(self._arena)
         hello = self._answer()
@@ -109,7 +112,8 @@ class Mooncake(Ledger):
         self._hear(write, int(answer["status"]))
 
     def _places(self, write: int) -> tuple[int, int, int]:
-        assert self._arena is not None
+        if self._arena is None:
+            raise ValueError("the transport is closed")
         move = self._entry(write).move
         source, target = self._arena.regions[move.source], self._arena.regions[move.target]
         return source.page(move.source_page), target.page(move.target_page), target.page_size
@@ -183,8 +187,7 @@ class Mooncake(Ledger):
         self._words.close()
 
     def _ask(self, command: str, **values: object) -> dict[str, Any]:
-        if self._host is None or self._host.stdin is None:
-            raise ValueError("the transport is closed")
+        assert self._host is not None and self._host.stdin is not None
         try:
             self._host.stdin.write(json.dumps({"do": command, **values}) + "\n")
             self._host.stdin.flush()
@@ -215,6 +218,15 @@ class Mooncake(Ledger):
             reason=f"the last that it printed: {said[-1].strip()}" if said else "it printed nothing",
             cure="on a machine under heavy load try again; --transport scripted needs no engine",
         )
+
+
+def _elsewhere(device: str) -> KvError:
+    return KvError(
+        "KV052",
+        f"the transport 'mooncake' moves pages of main memory, and these are on {device}",
+        reason="the engine's wheel without CUDA registers main memory only",
+        cure="leave --device out, or take another transport",
+    )
 
 
 def _missing(problem: str) -> KvError:

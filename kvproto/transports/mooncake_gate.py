@@ -82,6 +82,10 @@ class Gate:
         """The write that came as that one, counted from 0."""
         return self._held[number].request
 
+    def passed(self, number: int) -> int:
+        """How many bytes of a write have been let through."""
+        return self._held[number].passed
+
     def let_through(self, number: int, upto: int) -> int | None:
         """Pass bytes on up to that one; after the last one, what the receiver answers (framing 2)."""
         held = self._held[number]

@@ -90,10 +90,9 @@ class Host:
         if number < 0:
             return self._send(self._scripts[number], upto)
         request = self._gate.request(number)
+        before = self._gate.passed(number)
         code = self._gate.let_through(number, upto)
-        at = request.address - self._base
-        seen = _wait(lambda: self._memory[at : at + upto] == request.body[:upto])
-        return {"applied": seen and code in (None, 0)}
+        return self._arrived(request.address - self._base + before, request.body[before:upto], code)
 
     def _send(self, script: Script, upto: int) -> Answer:
         if script.onward is None:
@@ -103,8 +102,11 @@ class Host:
         at = script.target + script.passed
         script.onward.send(data)
         script.passed = upto
-        code = script.onward.finish() if upto == script.size else None
-        return {"applied": _wait(lambda: self._memory[at : at + len(data)] == data) and code in (None, 0)}
+        return self._arrived(at, data, script.onward.finish() if upto == script.size else None)
+
+    def _arrived(self, at: int, data: bytes, code: int | None) -> Answer:
+        """Wait until bytes are in memory: without an answer (framing 1, a part of a page) nothing else tells."""
+        return {"applied": code in (None, 0) and _wait(lambda: self._memory[at : at + len(data)] == data)}
 
     def acknowledge(self, number: int) -> Answer:
         """Let the sender know of success, and wait until its engine says so."""

@@ -1,0 +1,200 @@
+"""Real engines: what holds for them alone, and what is left of them afterwards."""
+
+from __future__ import annotations
+
+import gc
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from transport_pages import Pages, pages
+
+from kvproto.diagnostics import KvError
+from kvproto.transports import Scripted, mooncake, mooncake_wire
+from kvproto.transports.mooncake import Mooncake
+
+
+def children() -> set[int]:
+    """Processes that this one has started and that are not gone."""
+    return {
+        int(number) for task in Path("/proc/self/task").iterdir() for number in (task / "children").read_text().split()
+    }
+
+
+def descriptors() -> set[str]:
+    """What this process has open, by number and kind."""
+    return {f"{entry.name}: {os.readlink(entry)}" for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()}
+
+
+@pytest.fixture
+def real() -> Mooncake:
+    """A transport that has not been opened, on a machine where it can be."""
+    with pages("mooncake"):
+        return Mooncake()
+
+
+def test_the_page_pools_are_the_registered_memory(real: Mooncake) -> None:
+    """What the engine writes is what the pool holds, and keys, values and tags stay what they were."""
+    made = Pages(real)
+    try:
+        before = made.source.read(1)
+        (write,) = made.post(1)
+        real.land(write)
+        landed = made.target.read(1)
+
+        assert (before.keys == landed.keys).all() and (before.values == landed.values).all()
+        assert before.tag == landed.tag
+    finally:
+        real.close()
+
+
+def test_pools_of_pytorch_tensors(real: Mooncake) -> None:
+    """On the CPU their bytes can be registered just as well."""
+    pytest.importorskip("torch")
+    made = Pages(real, xp="torch")
+    try:
+        (write,) = made.post(2)
+        real.land(write, 3072)
+        assert "cccccccc········" == made.read(2)
+        real.land(write)
+        assert "c" * 16 == made.read(2)
+    finally:
+        real.close()
+
+
+def test_pages_can_still_be_read_after_the_end(real: Mooncake) -> None:
+    """The engines go, the pages stay."""
+    made = Pages(real)
+    (write,) = made.post(0)
+    real.land(write)
+    real.close()
+
+    assert "a" * 16 == made.read(0)
+    with pytest.raises(ValueError, match="the transport is closed"):
+        made.post(1)
+
+
+def test_nothing_is_left_behind(real: Mooncake) -> None:
+    """No process, no socket, no descriptor; closing twice is no error."""
+    before = children(), descriptors()
+    made = Pages(real)
+    made.post(0, 1)
+    assert children() > before[0]
+    real.close()
+    real.close()
+    del made
+    gc.collect()  # the pages hold their memory until they go
+
+    assert before[0] == children()
+    assert descriptors() <= before[1]
+
+
+def test_an_engine_that_ends_is_noticed(real: Mooncake) -> None:
+    """The next request says so, and what is left of the transport is gone too."""
+    made = Pages(real)
+    before = children()
+    (process,) = before
+    os.kill(process, 9)
+
+    with pytest.raises(KvError, match=r"KV053.*its process has ended"):
+        made.post(0)
+    assert set() == children()
+
+
+def test_an_engine_that_does_not_answer_is_noticed(real: Mooncake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting has an end."""
+    made = Pages(real)
+    (process,) = children()
+    os.kill(process, 19)
+    monkeypatch.setattr(mooncake_wire, "PATIENCE", 0.05)
+
+    with pytest.raises(KvError, match=r"KV053.*its process does not answer"):
+        made.post(0)
+    assert set() == children()
+
+
+def test_a_machine_without_the_wheel(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The error names the extra to install."""
+    (tmp_path / "mooncake.py").write_text("raise ImportError('No module named mooncake.engine')\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+    with pytest.raises(KvError) as caught:
+        Pages(Mooncake())
+    assert "KV052" == caught.value.diagnostic.code
+    assert "pip install 'kvproto[mooncake]'" == caught.value.diagnostic.cure
+    assert set() == children()
+
+
+def test_a_machine_without_the_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The error names the packages of the system."""
+    text = "libibverbs.so.1: cannot open shared object file: No such file or directory"
+    (tmp_path / "mooncake.py").write_text(f"raise ImportError({text!r})\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+
+    with pytest.raises(KvError) as caught:
+        Pages(Mooncake())
+    assert "apt-get install libibverbs1 ibverbs-providers" == caught.value.diagnostic.cure
+    assert text in caught.value.diagnostic.reason
+
+
+def test_the_engines_have_a_network_of_their_own(real: Mooncake) -> None:
+    """Where the kernel allows it, they are in another namespace than this process, with loopback alone."""
+    Pages(real)
+    try:
+        (process,) = children()
+        here, there = (os.readlink(f"/proc/{number}/ns/net") for number in ("self", process))
+        names = {line.split(":")[0].strip() for line in Path(f"/proc/{process}/net/dev").read_text().splitlines()[2:]}
+
+        assert real.isolated == (here != there)
+        assert not real.isolated or "eth0" not in names
+    finally:
+        real.close()
+
+
+def test_importing_the_transports_imports_no_engine() -> None:
+    """Whoever replays without one does not pay for it."""
+    code = "import sys, kvproto.transports.registry; print(sorted({'mooncake', 'torch'} & set(sys.modules)))"
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert "[]\n" == done.stdout
+
+
+def test_pages_on_a_device_are_refused() -> None:
+    """The engines move what lies in main memory."""
+    transport = Mooncake()
+    made = Pages(Scripted())
+    made.source.arrays = type("OnCard", (), {"device": "cuda (a card)"})()
+
+    with pytest.raises(KvError, match=r"KV052.*main memory"):
+        transport.open({"source": made.source})
+    transport.close()
+
+
+def test_the_header_of_a_write() -> None:
+    """Size, address, operation with its framing: 24 bytes, lowest first."""
+    assert bytes.fromhex("0410000000000000 00907f0000000000 81 00000000000000") == mooncake_wire.header(
+        4100, 0x7F9000, 2
+    )
+    assert 0x01 == mooncake_wire.header(1, 1, 1)[16]
+
+
+@pytest.mark.parametrize(
+    ("message", "port"),
+    [(b'\x01{"tcp_data_port": 7, "name": "x"}', 7), (b"\x02[]", None), (b"\x01", None), (b'\x01{"name": "x"}', None)],
+)
+def test_only_a_description_is_redirected(message: bytes, port: int | None) -> None:
+    """Other messages of the handshake pass as they are."""
+    sent, found = mooncake_wire.redirected(message, 9)
+
+    assert port == found
+    assert (b'\x01{"tcp_data_port": 9, "name": "x"}' if port else message) == sent
+
+
+def test_settings_leave_no_time_out_of_the_engine() -> None:
+    """Nothing ends by itself while it is held: every limit is longer than any patience of ours."""
+    limits = [float(value) for name, value in mooncake.SETTINGS.items() if "TIMEOUT" in name]
+
+    assert 3 == len(limits)
+    assert min(limits) > 3 * mooncake_wire.PATIENCE
