@@ -796,6 +796,13 @@ _FINDINGS: dict[str, Entry] = {
         "nothing can go wrong where nothing can happen. kvproto asks for an initial state before it proves\n"
         "anything. Look at the assumptions on symbolic parameters, the `require` lines of @init.",
     ),
+    "KV306": Entry(
+        "not a certificate",
+        "A file that `kvproto prove --recheck` was given is not a certificate: a JSON object that says\n"
+        "`\"schema\": \"kvproto.proof/1\"`. `kvproto prove TARGET --certificate FILE` writes one, and those of\n"
+        "the shipped proofs are in the folder proofs. A certificate that is one, and proves nothing of the\n"
+        "model as it is now, is not this error: it is refused, with the reason, and the exit code is 1.",
+    ),
 }
 
 CATALOGUE: dict[str, Entry] = {**_USAGE, **_LANGUAGE, **_RUNNING, **_FINDINGS}

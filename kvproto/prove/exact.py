@@ -12,7 +12,8 @@ from itertools import combinations
 
 from kvproto.prove.conditions import Condition
 from kvproto.prove.exact_inequalities import System, cases, eliminated, formula_of, implied, reduced, text_of
-from kvproto.prove.exact_run import NotExact, Schedule, path_condition
+from kvproto.prove.exact_run import Schedule, path_condition
+from kvproto.prove.exact_world import NotExact
 from kvproto.prove.formula import INT, And, Apply, Atom, Formula, conj, neg, walk
 from kvproto.prove.ground import Base
 from kvproto.prove.solver import Solver
@@ -96,7 +97,7 @@ def variants(theory: Theory, schedule: Schedule) -> Iterator[Schedule]:
 
 
 def is_open(base: Base, beyond: Sequence[str]) -> bool:
-    """Whether it is no parameter: an amount, a value that initial states leave open, or one that is to be passed over."""
+    """Whether it is no parameter: an amount, what initial states leave open, or one that is to be passed over."""
     return not isinstance(base, Apply) or base.symbol.name in beyond
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from math import gcd
 
-from kvproto.prove.exact_run import NotExact
+from kvproto.prove.exact_world import NotExact
 from kvproto.prove.formula import And, Apply, Compare, Formula, Num, Or, Plus, Term, Times, Truth, conj, disj
 from kvproto.prove.ground import Base, collect, outward, spell
 from kvproto.prove.refutation_farkas import Inequality, weights
@@ -123,7 +123,9 @@ def _side(parts: Sequence[tuple[Base, int]], constant: int) -> str:
 
 def spell_short(base: Base) -> str:
     """A parameter by its name."""
-    return base.symbol.name if isinstance(base, Apply) and not base.args else spell(base)
+    if isinstance(base, Apply) and not base.args:
+        return base.symbol.spelled or base.symbol.name
+    return spell(base)
 
 
 def bases_of(system: System) -> list[Base]:

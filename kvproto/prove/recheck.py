@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from kvproto.prove.codec import Json, Malformed, Reader, literals, symbol_to_json, text
 from kvproto.prove.conditions import Condition, conditions
 from kvproto.prove.formula import Symbol
 from kvproto.prove.ground import Clause, Ground, Refused
 from kvproto.prove.ground_steps import grounded, take
+from kvproto.prove.readable import reading
 from kvproto.prove.theory import Clause as Named
 from kvproto.prove.theory import Theory
 
@@ -25,10 +26,9 @@ SCHEMA = "kvproto.proof/1"
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a certificate has been found to prove, and what of the model it says nothing about."""
+    """What a certificate has been found to prove, and from what."""
 
     claims: tuple[str, ...]
-    left_out: tuple[str, ...]
     clauses: tuple[Named, ...]
     conditions: int
     steps: int
@@ -39,9 +39,9 @@ def check(data: Json, theory: Theory) -> Checked:
     try:
         for name, now in header(theory).items():
             if data[name] != now:
-                raise Refused(f"it is for another {name}: {_short(data[name])}, and the model has {_short(now)}")
-        claims, left_out = _claims(data, theory)
-        wanted = replace(theory, claims=claims)
+                raise Refused(f"its {name}: {_short(data[name])}; those of the model: {_short(now)}")
+        if not theory.claims:
+            raise Refused("it claims nothing")
         symbols = symbols_of(theory)
         reader = Reader(symbols, {})
         clauses = tuple(
@@ -49,7 +49,7 @@ def check(data: Json, theory: Theory) -> Checked:
             for entry in data["clauses"]
         )
         entries = {text(entry["name"]): entry for entry in data["conditions"]}
-        todo = conditions(wanted, clauses)
+        todo = conditions(theory, clauses)
         if odd := entries.keys() ^ {condition.name for condition in todo}:
             raise Refused(f"conditions of the clauses and of the certificate differ: {min(odd)}")
         for condition in todo:
@@ -57,7 +57,7 @@ def check(data: Json, theory: Theory) -> Checked:
     except (Malformed, LookupError, TypeError, ValueError) as problem:
         raise Refused(f"it is malformed: {problem}") from None
     steps = sum(len(entry["steps"]) for entry in entries.values())
-    return Checked(tuple(claim.name for claim in claims), left_out, clauses, len(todo), steps)
+    return Checked(tuple(claim.name for claim in theory.claims), clauses, len(todo), steps)
 
 
 def header(theory: Theory) -> dict[str, Json]:
@@ -70,6 +70,7 @@ def header(theory: Theory) -> dict[str, Json]:
         "sorts": list(theory.sorts),
         "symbols": [symbol_to_json(symbol) for symbol in symbols_of(theory)],
         "assumptions": list(theory.assumptions),
+        "claims": [{"name": claim.name, "text": claim.text} for claim in theory.claims],
     }
 
 
@@ -151,20 +152,11 @@ class Propagation:
         return False
 
 
-def _claims(data: Json, theory: Theory) -> tuple[tuple[Named, ...], tuple[str, ...]]:
-    """Claims that are proved, word for word, and names of those that the certificate says it leaves out."""
-    left_out = tuple(text(name) for name in data["left_out"])
-    claims = tuple(claim for claim in theory.claims if claim.name not in left_out)
-    told = [{"name": claim.name, "text": claim.text} for claim in claims]
-    if data["claims"] != told or not set(left_out) <= {claim.name for claim in theory.claims}:
-        raise Refused("its claims are not those of the model")
-    if not claims:
-        raise Refused("it claims nothing")
-    return claims, left_out
-
-
 def _clause(entry: Json, reader: Reader) -> Named:
-    return Named(text(entry["name"]), reader.formula(entry["formula"]), text(entry["text"]))
+    formula = reader.formula(entry["formula"])
+    if entry["text"] != reading(formula):
+        raise Refused(f"clause {entry['name']} does not read as its formula does")
+    return Named(text(entry["name"]), formula, text(entry["text"]))
 
 
 def _short(value: Json) -> str:
