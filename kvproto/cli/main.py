@@ -27,6 +27,7 @@ VERBS = {
     "bench": ("kvproto.cli.bench", "bench"),
     "mitigations": ("kvproto.cli.mitigations", "mitigations"),
     "suite": ("kvproto.cli.suite", "suite"),
+    "engine": ("kvproto.cli.engine", "engine"),
     "new": ("kvproto.cli.new", "new"),
 }
 """Where each verb is; it is imported when it is used."""

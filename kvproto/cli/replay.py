@@ -9,6 +9,7 @@ import click
 
 from kvproto.cli.backends import with_backend
 from kvproto.cli.moving import Moving, with_transport
+from kvproto.cli.on_engine import with_engine
 from kvproto.cli.options import check_json_file, say, setting, write_json
 from kvproto.cli.probing import with_http
 from kvproto.diagnostics import KvError
@@ -29,12 +30,14 @@ from kvproto.trace import codec
 @click.option("--json", "json_file", metavar="FILE", help="Write the outcome as JSON (- for standard output).")
 @click.option("--save", is_flag=True, help="Store the outcome in the trace file, under `replay`.")
 @with_http
+@with_engine
 @with_transport
 @with_backend
 def replay(trace: str, sets: tuple[str, ...], json_file: str | None, save: bool, *, moving: Moving, xp: Arrays) -> int:
     """Run TRACE on the reference implementation, on real tensors.
 
     After every step the implementation's state must equal the model's.  Exit 1 at the first difference.
+    With --impl the engine's own code takes the place of the reference implementation.
     With --http an endpoint is probed with the incident's two requests: exit 0 if the long one is refused.
     """
     loaded = codec.read(trace)

