@@ -25,10 +25,17 @@ def _mooncake_wire(early_success: bool) -> Transport:
     return Mooncake(framing=1 if early_success else 2, engine_sends=False)
 
 
+def _streams(early_success: bool) -> Transport:
+    from kvproto.transports.streams import Streams
+
+    return Streams(early_success=early_success)
+
+
 TRANSPORTS: dict[str, Callable[[bool], Transport]] = {
     "scripted": _scripted,
     "mooncake": _mooncake,
     "mooncake-wire": _mooncake_wire,
+    "streams": _streams,
 }
 """Name -> how one is made; the argument says whether a sender is told of success before its bytes have arrived."""
 

@@ -12,14 +12,14 @@ from kvproto.transports import Told, UnknownWrite, verdict
 HALF = 2048 + 1024  # all keys, and the values of eight tokens
 
 
-@pytest.fixture(params=["scripted", *MOONCAKE])
+@pytest.fixture(params=["scripted", "streams", *MOONCAKE])
 def moved(request: pytest.FixtureRequest) -> Iterator[Pages]:
     """Each transport in turn."""
     with pages(request.param) as made:
         yield made
 
 
-@pytest.fixture(params=["scripted", *MOONCAKE])
+@pytest.fixture(params=["scripted", "streams", *MOONCAKE])
 def hasty(request: pytest.FixtureRequest) -> Iterator[Pages]:
     """Each transport in turn, where a sender hears of success before its bytes have arrived."""
     with pages(request.param, early_success=True) as made:
@@ -194,7 +194,7 @@ def test_writes_have_numbers(moved: Pages) -> None:
         moved.transport.told(0)
 
 
-@pytest.mark.parametrize("name", ["scripted", "mooncake-wire"])
+@pytest.mark.parametrize("name", ["scripted", "streams", "mooncake-wire"])
 def test_a_one_sided_engine_reads_the_source_as_it_lands(name: str) -> None:
     """Whatever the page holds by then is sent."""
     with pages(name) as moved:

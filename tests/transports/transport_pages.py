@@ -54,7 +54,9 @@ def pages(name: str, *, early_success: bool = False) -> Iterator[Pages]:
     """A transport by name, closed at the end; skips, with the reason, where it cannot run."""
     transport = make(name, early_success=early_success)
     try:
-        yield Pages(transport)
+        if name == "streams":
+            pytest.importorskip("torch")
+        yield Pages(transport, "torch" if name == "streams" else "numpy")
     except KvError as error:
         if error.diagnostic.code != "KV052":
             raise
