@@ -26,6 +26,7 @@ VERBS = {
     "export": ("kvproto.cli.export", "export"),
     "bench": ("kvproto.cli.bench", "bench"),
     "mitigations": ("kvproto.cli.mitigations", "mitigations"),
+    "prove": ("kvproto.cli.prove", "prove"),
     "suite": ("kvproto.cli.suite", "suite"),
     "engine": ("kvproto.cli.engine", "engine"),
     "new": ("kvproto.cli.new", "new"),

@@ -16,7 +16,7 @@ from kvproto.engine.reduction import NO_PARTIAL_ORDER, choose_symmetry, reduced
 from kvproto.engine.tiers import choose_tier
 from kvproto.ir.nodes import System
 from kvproto.ir.types import ArrayT, OptT, Path, RecordT, SortT, Type, Value, leaves
-from kvproto.lang.bind import Chosen, choose, sorts_of
+from kvproto.lang.bind import Chosen, choose
 from kvproto.lang.frontend.build import build
 from kvproto.passes import run as run_passes
 from kvproto.prove.formula import INT
@@ -33,10 +33,11 @@ PIECE = 500
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A small world: what `--set` and `--scope` would have to say, and its system."""
+    """A small world: its scope, the numbers that are not as in the scope, and its system."""
 
     scope: str
-    sets: Mapping[str, Any]
+    sets: Mapping[str, int]
+    chosen: Chosen
     system: System
 
 
@@ -120,27 +121,38 @@ def _cell(lowered: Lowered, state: RecordT, path: Path) -> tuple[Leaf, tuple[int
     return lowered.layout.leaves[key], args
 
 
-def instances(lowered: Lowered, chosen: Chosen, *, scope: str | None = None) -> Iterator[Instance]:
+def instances(
+    lowered: Lowered, chosen: Chosen, *, scope: str | None = None, sets: Mapping[str, str] | None = None
+) -> Iterator[Instance]:
     """Small worlds of the model under its switches: its scopes, and each with one symbolic number changed.
 
-    Worlds in which nothing can start are left out.
+    `sets` are settings that hold in all of them.  Worlds in which nothing can start are left out.
     """
     model = lowered.source.model
+    symbolic = {symbol.spelled for symbol in lowered.source.numbers.values()}
     names: Sequence[str | None] = [scope] if scope else [s.name for s in model.scopes] or [None]
-    sorts = sorts_of(model)
+    switches = {k: v for k, v in chosen.binding.values.items() if k not in symbolic}
     for name in names:
-        usual = choose(model, preset=chosen.preset or None, scope=name)
-        # Switches as they are asked for; sizes and symbolic numbers as the scope has them.
-        symbolic = {symbol.spelled for symbol in lowered.source.numbers.values()}
-        switches = {k: v for k, v in chosen.binding.values.items() if k not in symbolic}
-        numbers = {k: usual.binding.values[k] for k in symbolic}
-        for change in ({}, *({k: int(v) + 1} for k, v in sorted(numbers.items()))):
-            sets = {**{k: usual.binding.sizes[k] for k in sorts}, **switches, **numbers, **change}
-            try:
-                system = build(model, choose(model, preset=chosen.preset or None, scope=name, sets=sets))
-            except KvError:
-                continue
-            yield Instance(usual.scope, change, system)
+        usual = choose(model, preset=chosen.preset or None, scope=name, sets=sets)
+        numbers = sorted((k, int(usual.binding.values[k])) for k in symbolic)
+        for change in ({}, *({k: v + 1} for k, v in numbers)):
+            made = _made(lowered, usual, {**switches, **(sets or {}), **change})
+            if made is not None:
+                yield Instance(usual.scope, change, *made)
+
+
+def _made(lowered: Lowered, usual: Chosen, sets: Mapping[str, Any]) -> tuple[Chosen, System] | None:
+    """The model with these settings, if it can be read and can start."""
+    model = lowered.source.model
+    try:
+        chosen = choose(model, preset=usual.preset or None, scope=usual.scope or None, sets=sets)
+        system = build(model, chosen)
+        beginning(system, run_passes(system), plan(system.state), lambda: False)
+    except KvError as problem:
+        if problem.diagnostic.code.startswith("KV2"):
+            raise  # the model goes wrong, which is for its author to know
+        return None
+    return chosen, system
 
 
 def seeds(lowered: Lowered, worlds: Sequence[Instance], *, most: int = STATES) -> list[Structure]:

@@ -1,0 +1,283 @@
+"""`kvproto prove`: proofs for any number of requests and pages, and what stands in their way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kvproto.cli.options import check_json_file, on_terminal, say, seconds, setting, write_json
+from kvproto.diagnostics import KvError
+from kvproto.lang.load import find, proofs
+
+if TYPE_CHECKING:
+    from kvproto.prove.prover import Answer, Wanted
+
+TRACES = ".kvproto/traces"
+CERTIFICATES = ".kvproto/proofs"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where results go; None: nowhere."""
+
+    traces: Path
+    certificate: Path | None
+    folder: Path | None
+    smtlib: Path | None
+
+
+@click.command()
+@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="Fix a switch or a number; numbers are open.")
+@click.option("--scope", metavar="NAME", help="The small world to begin with; by default all scopes.")
+@click.option("--property", "properties", multiple=True, metavar="NAME", help="Prove only this property (repeatable).")
+@click.option(
+    "--clause",
+    "clauses",
+    multiple=True,
+    metavar="TEXT",
+    help='Propose a clause, "r, p: s.owner[p] == r or ..."; it is checked, never trusted.',
+)
+@click.option(
+    "--time-limit",
+    type=click.FloatRange(min=0, min_open=True),
+    callback=seconds,
+    metavar="SECONDS",
+    help="Of the search of each small world.",
+)
+@click.option("--trace-dir", default=TRACES, show_default=True, metavar="DIR", help="Where counterexamples are written.")
+@click.option("--certificate", metavar="FILE", help=f"Where the certificate goes, instead of {CERTIFICATES}.")
+@click.option("--no-certificate", is_flag=True, help="Write no certificates.")
+@click.option("--smtlib", metavar="DIR", help="Write the conditions of the proof as SMT-LIB, for other solvers.")
+@click.option("--recheck", "files", multiple=True, metavar="FILE", help="Check a certificate, and nothing else.")
+@click.option("--json", "json_file", metavar="FILE", help="Write kvproto.result/1 (- for standard output).")
+@click.option("--quiet", "-q", is_flag=True, help="Print only what is not proved.")
+def prove(targets: tuple[str, ...], **given: Any) -> int:
+    """Prove the invariants of TARGETs for any number of elements of their sorts.
+
+    Small worlds are searched first; what no run breaks is proved by an inductive invariant that is found, checked and
+    printed. Without a TARGET: every preset of the shipped proofs, a line each.
+
+    Exit codes: 0 proved, 1 violated, or nothing that the claims are about can happen, 3 undecided, or outside of what
+    proofs are about.
+    """
+    if given["files"]:
+        return _recheck(given["files"], targets)
+    _refuse_contradictions(targets, given)
+    check_json_file(given["json_file"])
+    if len(targets) == 1 and targets[0].partition("@")[0] == "sglang":
+        return _leaks(targets[0], given)
+    return _prove(list(targets) or _shipped(), given)
+
+
+def _prove(names: list[str], given: dict[str, Any]) -> int:
+    from kvproto.prove.prover import Wanted, answer  # loads the engine; the messages above do without
+
+    places, in_table = _places(given), len(names) > 1
+    told: list[tuple[Answer, dict[str, str], str | None]] = []
+    for name in names:
+        wanted = Wanted(
+            find(name),
+            dict(setting(text) for text in given["sets"]),
+            given["scope"],
+            tuple(given["properties"]),
+            tuple(given["clauses"]),
+            given["time_limit"],
+        )
+        found = answer(wanted, _progress(given))
+        _clear(given)
+        traces = _write_traces(found, places)
+        certificate = _write_proof(found, wanted, places)
+        told.append((found, traces, certificate))
+        _print(found, traces, certificate, given, in_table=in_table)
+    if given["json_file"]:
+        from kvproto.prove.report import as_json
+
+        values = [as_json(*one) for one in told]
+        write_json(given["json_file"], values[0] if len(values) == 1 else values)
+    codes = [one.exit_code for one, _, _ in told]
+    return 1 if 1 in codes else max(codes)
+
+
+def _print(
+    found: Answer, traces: dict[str, str], certificate: str | None, given: dict[str, Any], *, in_table: bool
+) -> None:
+    from kvproto.prove.report import describe, row
+
+    if given["json_file"] == "-":
+        return
+    if in_table:
+        if not given["quiet"] or found.exit_code:
+            say(row(found))
+        return
+    if given["quiet"] and not found.exit_code:
+        return
+    for line in describe(found, traces, quiet=given["quiet"]):
+        say(line)
+    if certificate and not given["quiet"]:
+        say(f"  certificate {certificate}")
+
+
+def _shipped() -> list[str]:
+    """Every preset of the shipped proofs."""
+    return [f"{name}@{preset.name}" for name in proofs() for preset in find(name).model.presets]
+
+
+def _progress(given: dict[str, Any]) -> Callable[[str], None]:
+    def show(text: str) -> None:
+        if on_terminal() and not given["quiet"]:
+            click.echo(f"\r{text}\033[K", nl=False, err=True)
+
+    return show
+
+
+def _clear(given: dict[str, Any]) -> None:
+    if on_terminal() and not given["quiet"]:
+        click.echo("\r\033[K", nl=False, err=True)
+
+
+# --- files --------------------------------------------------------------------------------------------
+
+
+def _places(given: dict[str, Any]) -> Places:
+    file = None if given["certificate"] is None else Path(given["certificate"])
+    folder = None if given["no_certificate"] or file else Path(CERTIFICATES)
+    return Places(Path(given["trace_dir"]), file, folder, None if given["smtlib"] is None else Path(given["smtlib"]))
+
+
+def _write_traces(found: Answer, places: Places) -> dict[str, str]:
+    """A trace for every run, named as `check` names it."""
+    from kvproto.cli.traces import trace_of, variant
+    from kvproto.trace import codec
+
+    written = {}
+    for name, (world, run) in found.runs.items():
+        finding = world.result.finding(name)
+        trace = trace_of(world.instance.system, world.result, finding, run)
+        label = variant(found.wanted.target, world.instance.chosen)
+        written[name] = str(codec.write(trace, places.traces, variant=label))
+    return written
+
+
+def _write_proof(found: Answer, wanted: Wanted, places: Places) -> str | None:
+    """The certificate and the conditions of a proof, where they are asked for."""
+    from kvproto.prove.proof import Proof
+
+    if not isinstance(found.result, Proof):
+        return None
+    if places.smtlib is not None:
+        from kvproto.prove.smtlib import write
+
+        write(places.smtlib, found.result.conditions)
+    place = places.certificate
+    if place is None and places.folder is not None:
+        place = places.folder / f"{wanted.target.text.replace('/', '-').replace(':', '-')}.json"
+    asserts = {claim.name for claim in found.claims if claim.kind == "assert"}
+    if place is None or asserts & set(found.violated):
+        return None  # a checker reads the model's assertions from its text, so none can be left out
+    return _write_certificate(found, found.result, wanted, place)
+
+
+def _write_certificate(found: Answer, proof: Any, wanted: Wanted, place: Path) -> str | None:
+    import json
+
+    from kvproto.cli.options import unwritable
+    from kvproto.prove.certificate import Origin, certificate
+    from kvproto.prove.refutation import NotRefuted
+
+    theory = found.theory
+    assert theory is not None
+    try:
+        data = certificate(theory, proof.clauses, proof.cores, _origin(found, wanted, Origin))
+    except NotRefuted as problem:
+        click.echo(f"no certificate: {problem}", err=True)
+        return None
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(json.dumps(data, separators=(",", ":")) + "\n", encoding="utf-8")
+    except (OSError, ValueError) as problem:
+        raise unwritable(str(place), problem) from None
+    return str(place)
+
+
+def _origin(found: Answer, wanted: Wanted, kind: type[Any]) -> Any:
+    from kvproto.prove.certificate_witness import witnesses
+
+    shown: dict[str, Any] = {}
+    for scope in dict.fromkeys(world.instance.scope for world in found.worlds):
+        for run in witnesses(wanted.target, dict(wanted.sets), scope or None):
+            shown.setdefault(run["claim"], run)
+    lowered = found.lowered
+    assert lowered is not None
+    model_claims = [claim.name for claim in lowered.source.system.claims if claim.kind == "invariant"]
+    theory = found.theory
+    assert theory is not None
+    proved = {claim.name for claim in theory.claims}
+    left_out = tuple(name for name in model_claims if name not in proved)
+    return kind(wanted.target.text, dict(wanted.sets), tuple(wanted.sets), left_out, tuple(shown.values()))
+
+
+def _recheck(files: tuple[str, ...], targets: tuple[str, ...]) -> int:
+    from kvproto.prove.recheck_file import recheck
+
+    if targets:
+        raise KvError(
+            "KV026",
+            "--recheck and a TARGET",
+            reason="a certificate names its own target",
+            cure="leave the target out",
+        )
+    code = 0
+    for file in files:
+        found = recheck(Path(file))
+        if found.checked is None:
+            code = 1
+            say(f"REFUSED    {file}: {found.refused}")
+        else:
+            steps = f"{found.checked.conditions} conditions, {found.checked.steps} steps"
+            say(f"CHECKED    {file}: {found.target} proves {', '.join(found.checked.claims)}  {steps}")
+    return code
+
+
+# --- prompts that leak --------------------------------------------------------------------------------
+
+
+def _leaks(target: str, given: dict[str, Any]) -> int:
+    """The model of a release is outside of proofs; which prompts leak is decided for all sizes."""
+    from kvproto.prove.leak import findings
+
+    name = target.partition("@")[2] or find("sglang").model.presets[0].name
+    numbers = {}
+    for text in given["sets"]:
+        key, value = setting(text)
+        numbers[key] = int(value) if value.isdecimal() else value
+    found = findings(name, numbers)
+    say(f"{target}  which prompts leak, for contexts, pools and pages of any size")
+    for finding in found:
+        for line in finding.lines():
+            say(f"  {line}")
+    say(f"  the rest of the model is about sizes of a scope: kvproto check {target}")
+    return 3
+
+
+def _refuse_contradictions(targets: tuple[str, ...], given: dict[str, Any]) -> None:
+    alone = {"--certificate": given["certificate"], "--smtlib": given["smtlib"], "--clause": given["clauses"]}
+    for option, value in alone.items():
+        if value and len(targets) != 1:
+            raise KvError(
+                "KV026",
+                f"{option} with {len(targets) or 'no'} targets",
+                reason="it belongs to one proof",
+                cure="name one target",
+            )
+    if given["certificate"] and given["no_certificate"]:
+        raise KvError(
+            "KV026",
+            "--certificate with --no-certificate",
+            reason="one asks for what the other forbids",
+            cure="leave out one of the two",
+        )

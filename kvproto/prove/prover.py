@@ -1,0 +1,214 @@
+"""One target from small worlds to a proof: search, lower, infer, and what each of them has to say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from kvproto.diagnostics import Diagnostic, KvError
+from kvproto.engine.clock import Clock
+from kvproto.engine.outcome import Counterexample, Finding, Options, Result
+from kvproto.engine.search import search, select
+from kvproto.ir.nodes import LIVENESS, Claim
+from kvproto.lang.bind import Chosen, choose
+from kvproto.lang.frontend.build import build
+from kvproto.lang.load import Target
+from kvproto.prove.clause_text import user_clauses
+from kvproto.prove.inference.prove import prove
+from kvproto.prove.instances import Instance, instances, seeds
+from kvproto.prove.lower_fail import NotGeneral
+from kvproto.prove.lowering import Lowered, lower
+from kvproto.prove.proof import Proof, Undecided
+from kvproto.prove.reached import Reached, reached
+from kvproto.prove.theory import Theory
+
+MAX_STATES = 300_000
+"""States of a small world after which a search is a sample."""
+
+Verdict = Literal["proved", "violated", "undecided", "sizes only", "vacuous", "not asked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is asked of a target; numbers in `sets` keep their values, sizes in it are sizes of the small world."""
+
+    target: Target
+    sets: Mapping[str, str] = field(default_factory=dict)
+    scope: str | None = None
+    properties: tuple[str, ...] = ()
+    clauses: tuple[str, ...] = ()
+    time_limit: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """A small world that was searched."""
+
+    instance: Instance
+    result: Result
+
+
+@dataclass(slots=True)
+class Answer:
+    """What is known of a target; `verdicts` by property, in the order of the model.
+
+    `runs` are counterexamples and witnesses with the world that they happen in.
+    """
+
+    wanted: Wanted
+    claims: tuple[Claim, ...]
+    worlds: list[World] = field(default_factory=list)
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    runs: dict[str, tuple[World, Counterexample]] = field(default_factory=dict)
+    lowered: Lowered | None = None
+    outside: tuple[Diagnostic, ...] = ()
+    result: Proof | Undecided | None = None
+    reached: Reached | None = None
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+    @property
+    def theory(self) -> Theory | None:
+        """The theory, without the claims that are known to be false."""
+        return None if self.lowered is None else without(self.lowered.theory, self.violated)
+
+    @property
+    def violated(self) -> tuple[str, ...]:
+        """Names of the properties that a run breaks."""
+        return tuple(name for name, verdict in self.verdicts.items() if verdict == "violated")
+
+    @property
+    def exit_code(self) -> int:
+        """0 all proved, 1 something is violated or never happens, 3 anything else."""
+        found = set(self.verdicts.values())
+        if found & {"violated", "vacuous"}:
+            return 1
+        return 0 if found <= {"proved"} and "proved" in found else 3
+
+
+def answer(wanted: Wanted, progress: Callable[[str], None] = lambda _: None) -> Answer:
+    """Search small worlds of the target, then prove what no run breaks.
+
+    Raises KvError where the model or its settings are wrong, KV169 where nothing is asked that a proof could be about.
+    """
+    clock = Clock()
+    target = wanted.target
+    chosen = choose(target.model, preset=target.preset, scope=wanted.scope, sets=wanted.sets)
+    system = build(target.model, chosen)
+    claims = _claims(select(system, wanted.properties), select(system, ()))
+    found = Answer(wanted, claims)
+    try:
+        found.lowered = _lowered(wanted, chosen, claims)
+    except NotGeneral as problem:
+        found.outside = problem.all
+    _search(found, chosen, progress)
+    _judge(found)
+    if found.lowered is not None and "undecided" in found.verdicts.values():
+        _prove(found, chosen, progress)
+    found.seconds, found.cpu_seconds = clock.seconds(), clock.cpu_seconds()
+    return found
+
+
+def _claims(asked: Sequence[Claim], every: Sequence[Claim]) -> tuple[Claim, ...]:
+    """The claims a proof can be about, and all witnesses."""
+    provable = [claim for claim in asked if claim.kind in ("invariant", "assert")]
+    if not provable:
+        names = ", ".join(claim.name for claim in asked)
+        raise KvError(
+            "KV169",
+            f"there is nothing to prove: {names or 'no property'} is not about every state",
+            reason="a proof is of invariants and of assertions in actions",
+            cure="kvproto check judges claims about runs, deadlocks and what can happen",
+        )
+    return (*provable, *(claim for claim in every if claim.kind == "sometimes"))
+
+
+def _lowered(wanted: Wanted, chosen: Chosen, claims: Sequence[Claim]) -> Lowered:
+    names = tuple(claim.name for claim in claims if claim.kind in ("invariant", "assert"))
+    return lower(wanted.target.model, chosen, fixed=frozenset(wanted.sets), properties=names)
+
+
+# --- small worlds -------------------------------------------------------------------------------------
+
+
+def _search(found: Answer, chosen: Chosen, progress: Callable[[str], None]) -> None:
+    """Search every small world, until all that could be proved is known to be false."""
+    names = tuple(claim.name for claim in found.claims)
+    options = Options(properties=names, max_states=MAX_STATES, time_limit=found.wanted.time_limit)
+    for instance in _worlds(found, chosen):
+        progress(f"searching {shown_sizes(instance)}")
+        world = World(instance, search(instance.system, options))
+        found.worlds.append(world)
+        for finding in world.result.findings:
+            run = _run_of(finding)
+            if run is not None:
+                found.runs.setdefault(finding.claim.name, (world, run))
+        if all(claim.name in found.runs for claim in found.claims):
+            break
+
+
+def _worlds(found: Answer, chosen: Chosen) -> list[Instance]:
+    if found.lowered is not None:
+        return list(instances(found.lowered, chosen, scope=found.wanted.scope, sets=found.wanted.sets))
+    model, wanted = found.wanted.target.model, found.wanted
+    names = [wanted.scope] if wanted.scope else [chosen.scope]
+    made = [choose(model, preset=wanted.target.preset, scope=name or None, sets=wanted.sets) for name in names]
+    return [Instance(one.scope, {}, one, build(model, one)) for one in made]
+
+
+def _run_of(finding: Finding) -> Counterexample | None:
+    """A run that breaks an invariant, or shows what can happen."""
+    if finding.claim.kind in LIVENESS:
+        return None
+    return finding.counterexample or finding.witness
+
+
+def _judge(found: Answer) -> None:
+    """What small worlds alone tell."""
+    open_verdict: Verdict = "sizes only" if found.lowered is None else "undecided"
+    complete = all(world.result.complete for world in found.worlds)
+    for claim in found.claims:
+        if claim.kind == "sometimes":
+            shown = claim.name in found.runs
+            found.verdicts[claim.name] = "proved" if shown else "vacuous" if complete else open_verdict
+        else:
+            found.verdicts[claim.name] = "violated" if claim.name in found.runs else open_verdict
+
+
+# --- proof --------------------------------------------------------------------------------------------
+
+
+def _prove(found: Answer, chosen: Chosen, progress: Callable[[str], None]) -> None:
+    lowered, wanted = found.lowered, found.wanted
+    theory = found.theory
+    assert lowered is not None and theory is not None
+    user = user_clauses(wanted.target.model, chosen, frozenset(wanted.sets), wanted.clauses)
+    worlds = [world.instance for world in found.worlds]
+    rows = seeds(lowered, worlds)
+    progress(f"looking for an invariant in {len(rows):,} states")
+    found.result = prove(theory, rows, user=user)
+    if isinstance(found.result, Proof):
+        for name, verdict in found.verdicts.items():
+            if verdict == "undecided":
+                found.verdicts[name] = "proved"
+    elif found.result.stuck is not None:
+        found.reached = reached(lowered, chosen, found.result.stuck.before)
+
+
+def without(theory: Theory, names: Sequence[str]) -> Theory:
+    """The theory without some of its claims and assertions."""
+    if not names:
+        return theory
+    transitions = tuple(
+        replace(step, obligations=tuple(duty for duty in step.obligations if duty.name not in names))
+        for step in theory.transitions
+    )
+    claims = tuple(claim for claim in theory.claims if claim.name not in names)
+    return replace(theory, transitions=transitions, claims=claims)
+
+
+def shown_sizes(instance: Instance) -> str:
+    """`2 Req, 1 Page`, and what numbers are changed."""
+    sizes = [f"{size} {sort}" for sort, size in instance.chosen.binding.sizes.items()]
+    return ", ".join([*sizes, *(f"{name}={value}" for name, value in instance.sets.items())])
