@@ -316,6 +316,12 @@ _USAGE: dict[str, Entry] = {
         "start-up log (max_total_num_tokens of the prefill nodes) and give it as --pool; --prompt-tokens\n"
         "sets the length of the prompt, which has to lie between the pool and the context length.",
     ),
+    "KV061": Entry(
+        "code that does not repeat itself",
+        "An exploration (`kvproto explore`) reaches a place by beginning again and taking the same steps. Here\n"
+        "the same steps led somewhere else, or one of them was refused the second time. Something in the\n"
+        "code, or in what drives it, depends on time, on chance or on what was done before.",
+    ),
     "KV034": Entry(
         "nothing of that can be written in this form",
         "`kvproto export` writes a trace for tools that show runs (mermaid, itf, shiviz, perfetto, markdown,\n"
