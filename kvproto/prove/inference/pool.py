@@ -1,15 +1,16 @@
 """Candidates for an invariant: which are alive, which were given up, and what takes the place of those.
 
-A mined clause that is given up comes back as the clauses that have one literal more, unless they are false in the same
-state or something alive makes them superfluous.  While a clause is alive it implies all of those, so nothing is lost by
-not having them from the start.
+A mined clause that is given up comes back as the clauses that have one literal more (or a comparison that says less),
+unless they are false in the same state or something alive makes them superfluous.  While a clause is alive it implies
+all of those, so nothing is lost by not having them from the start.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from kvproto.prove.evaluate import holds
+from kvproto.prove.mining.differences import Implied
 from kvproto.prove.mining.minimal import Literals, canonical, instances_of, subsumed
 from kvproto.prove.mining.rows import Bits, falsified, rows
 from kvproto.prove.mining.template import Template
@@ -19,8 +20,8 @@ from kvproto.prove.theory import Clause, Structure
 class Pool:
     """Clauses by name, in the order in which they came."""
 
-    def __init__(self, template: Template, truth: Bits, most: int, limit: int):
-        self.template, self.truth, self.most, self.limit = template, truth, most, limit
+    def __init__(self, template: Template, implied: Implied, longest: Callable[[Iterable[int]], int], limit: int):
+        self.template, self.implied, self.longest, self.limit = template, implied, longest, limit
         self.given: dict[str, Clause] = {}
         self.mined: dict[str, tuple[Literals, Clause]] = {}
         self.dropped: list[Clause] = []
@@ -46,7 +47,7 @@ class Pool:
                 continue
             self._seen.add(literals)
             self.total += 1
-            name = f"c{self.total}"
+            name = f"c{'.'.join(map(str, literals))}"
             clause = Clause(name, self.template.formula(literals))
             self.mined[name] = (literals, clause)
             self._instances[name] = instances_of(self.template, literals)
@@ -81,16 +82,27 @@ class Pool:
         """One literal more: true in the state that refuted the clause, and implied by nothing that is alive."""
         instances: set[frozenset[int]] = set().union(*self._instances.values()) if self._instances else set()
         found: dict[Literals, None] = {}
-        for clause in clauses:
-            if len(clause) >= self.most:
-                continue
-            for literal in self.template.usable:
-                if literal in clause or literal ^ 1 in clause:
-                    continue
-                longer = canonical(self.template, (*clause, literal))
-                if longer in found or longer in self._seen or subsumed(longer, instances):
-                    continue
+        for longer in (other for clause in clauses for other in self._next(clause)):
+            if longer not in found and longer not in self._seen and not self._superfluous(longer, instances):
                 if not falsified(here, [longer])[0]:
                     found[longer] = None
         room = max(0, self.limit - len(self.mined))
         return list(found)[:room]
+
+    def _next(self, clause: Literals) -> Iterator[Literals]:
+        """Clauses that say a little less."""
+        for place, literal in enumerate(clause):
+            for weaker in self.implied.weaker[literal]:
+                if weaker not in clause:
+                    yield canonical(self.template, (*clause[:place], weaker, *clause[place + 1 :]))
+        for literal in self.template.usable:
+            if literal not in clause and len(clause) < self.longest((*clause, literal)):
+                yield canonical(self.template, (*clause, literal))
+
+    def _superfluous(self, clause: Literals, instances: set[frozenset[int]]) -> bool:
+        if self.implied.tautology(clause):
+            return True
+        closed = self.implied.closure(clause)
+        if len(closed) == len(clause):
+            return subsumed(clause, instances)
+        return any(instance <= closed for instance in instances)

@@ -7,7 +7,7 @@ by names only the first is kept.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 
@@ -21,9 +21,14 @@ _GLANCE = 16
 """Words that are looked at first: most clauses fail there."""
 
 
-def minimal_clauses(template: Template, truth: Bits, most: int) -> list[Literals]:
-    """Valid clauses of at most `most` literals, without those that another one makes superfluous."""
-    search = _Search(template, truth)
+def minimal_clauses(
+    template: Template, truth: Bits, most: int, within: Collection[int] | None = None
+) -> list[Literals]:
+    """Valid clauses of at most `most` literals, without those that another one makes superfluous.
+
+    `within` restricts the literals.
+    """
+    search = _Search(template, truth, template.usable if within is None else within)
     found: list[Literals] = []
     for length in range(1, most + 1):
         fresh = sorted({canonical(template, clause) for clause in search.of_length(length)})
@@ -82,10 +87,13 @@ def _parts(clause: Literals) -> Iterator[Literals]:
 class _Search:
     """Depth first over ascending literals; below a valid clause there is nothing to find."""
 
-    def __init__(self, template: Template, truth: Bits):
-        columns = np.empty((2 * truth.shape[1], len(truth)), dtype=np.bool_)
-        columns[0::2], columns[1::2] = ~truth.T, truth.T
-        useful = [n for n in template.usable if not columns[n].all() or not len(truth)]
+    def __init__(self, template: Template, truth: Bits, within: Collection[int]):
+        asked = sorted({literal // 2 for literal in within})
+        rows = np.unique(truth[:, asked], axis=0)
+        columns = np.zeros((2 * truth.shape[1], len(rows)), dtype=np.bool_)
+        for place, atom in enumerate(asked):
+            columns[2 * atom], columns[2 * atom + 1] = ~rows[:, place], rows[:, place]
+        useful = [n for n in template.usable if n in within and not columns[n].all()]
         self.literals = np.array(useful, dtype=np.int64)
         self.fails = _packed(columns[self.literals])
         self.valid: set[frozenset[int]] = set()

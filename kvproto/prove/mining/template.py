@@ -30,6 +30,7 @@ from kvproto.prove.formula import (
     forall,
     free_variables,
     neg,
+    walk,
 )
 from kvproto.prove.theory import Theory
 
@@ -112,7 +113,7 @@ def names(sort: str, sorts: Iterable[str], count: int) -> tuple[Var, ...]:
 
 
 def differences(theory: Theory, by_sort: Mapping[str, list[Var]]) -> list[Formula]:
-    """Comparisons of two integers of the state, up to an offset, and of one with a rigid amount.
+    """Comparisons of two integers of the state, up to an offset, and of one with what the theory compares one to.
 
     Integer functions are applied to the first variable of each sort only: their number grows too fast otherwise.
     """
@@ -128,10 +129,8 @@ def differences(theory: Theory, by_sort: Mapping[str, list[Var]]) -> list[Formul
             found.append(Compare("<=", left, _plus(right, offset)))
             found.append(Compare("<=", right, _plus(left, offset)))
     for term in terms:
-        for offset in amounts:
-            found.append(Compare("<=", term, offset))
-            if offset != Num(0):
-                found.append(Compare("<=", offset, term))
+        for amount in single_bounds(theory):
+            found += (Compare("<=", term, amount), Compare("<=", amount, term))
     return list(dict.fromkeys(found))
 
 
@@ -145,6 +144,24 @@ def offsets(theory: Theory) -> list[Term]:
     for text in texts:
         written.update(dict.fromkeys(_rigid_sums(text, constants)))
     return list(written)
+
+
+def single_bounds(theory: Theory) -> list[Term]:
+    """Amounts that the theory compares with one integer of the state, zero among them."""
+    constants = {symbol for symbol in theory.rigid if symbol.result == INT and not symbol.args}
+    found: dict[Term, None] = {Num(0): None}
+    texts = [clause.formula for clause in theory.claims]
+    texts += [action.guard for action in theory.transitions]
+    texts += [duty.formula for action in theory.transitions for duty in action.obligations]
+    for node in (node for text in texts for node in walk(text) if isinstance(node, Compare)):
+        for side, other in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(other, Apply) and other.symbol not in constants and _fixed(side, constants):
+                found[side] = None
+    return list(found)
+
+
+def _fixed(term: Term, constants: set[Symbol]) -> bool:
+    return isinstance(term, Num) or _rigid(term, constants)
 
 
 def _rigid_sums(node: Formula | Term, constants: set[Symbol]) -> Iterable[Term]:
