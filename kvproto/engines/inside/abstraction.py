@@ -99,7 +99,7 @@ def _request(pair: Pair, request: Request) -> dict[str, Any]:
     answered = client(pair, request)
     known = answered in ("WAITING", "OK_200") or not request.forgotten
     sent = request.source is not None and not request.forgotten and places.prefill(pair, request) != "IDLE"
-    tokens = len(request.source.origin_input_ids) if sent and not _at_door(pair, request) else 0
+    tokens = len(request.source.origin_input_ids) if sent and not request.turned_away else 0
     return {
         "client": answered,
         "need": request.need,
@@ -116,11 +116,6 @@ def _request(pair: Pair, request: Request) -> dict[str, Any]:
         "saw_blank": request.saw_blank,
         "saw_foreign": request.saw_foreign,
     }
-
-
-def _at_door(pair: Pair, request: Request) -> bool:
-    """Refused before it was in any queue: nothing is computed for it."""
-    return request.source.to_finish is not None and not request.stub and not request.source_pages
 
 
 def _at(pages: list[int], position: int) -> int | None:

@@ -62,6 +62,7 @@ class Request:
     receiver: Any = None
     batch: Any = None
     stub: bool = False
+    turned_away: bool = False
     doomed: bool = False
     computed: bool = False
     chunk: int = 0

@@ -217,6 +217,7 @@ class Steps:
         self._call(side, side._add_request_to_queue, request.source)
         admitted = places.prefill(self.pair, request) == "BOOTSTRAP"
         request.stub = admitted and request.source.to_finish is not None
+        request.turned_away = not admitted
         if not admitted:
             request.cancel_prefill = False
             self.done.notes.append(f"refused{self._answer(side, request)}")
