@@ -29,6 +29,7 @@ VERBS = {
     "prove": ("kvproto.cli.prove", "prove"),
     "suite": ("kvproto.cli.suite", "suite"),
     "engine": ("kvproto.cli.engine", "engine"),
+    "explore": ("kvproto.cli.explore", "explore"),
     "new": ("kvproto.cli.new", "new"),
 }
 """Where each verb is; it is imported when it is used."""

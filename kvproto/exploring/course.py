@@ -118,7 +118,9 @@ class Course:
             return node
         first, last = differ[0], str(node.path[-1]) if node.path else "the beginning"
         more = f" (and {len(differ) - 1} more)" if len(differ) > 1 else ""
-        detail = f"after {last}: {first.path} is {_said(first.model)} in the model, {_said(first.code)} in the code{more}"
+        detail = (
+            f"after {last}: {first.path} is {_said(first.model)} in the model, {_said(first.code)} in the code{more}"
+        )
         action = node.path[-1].action if node.path else ""
         variable = first.path.rpartition(".")[2].partition("[")[0]
         self.findings.gap(Gap("state", f"{action}: {variable}", detail, node.path, way))

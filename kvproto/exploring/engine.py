@@ -19,7 +19,7 @@ class Engine:
     """A release of an engine."""
 
     grouped: Mapping[str, tuple[str, ...]] = {GROUPED[0]: GROUPED[1:]}
-    left_out = ("p", "d")
+    left_out: tuple[str, ...] = ("p", "d")
 
     def __init__(self, child: Child, sizes: Sizes, system: System) -> None:
         self.name = f"{child.engine.name}=={child.version}"

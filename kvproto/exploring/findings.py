@@ -36,8 +36,8 @@ class Violation:
 class Gap:
     """Something that the code does and the model does not.
 
-    `kind` is "step" if the model refuses the last step of the path, "state" if they differ after it, and "raised" if the
-    code raised there; `about` tells gaps of one kind apart, `detail` says what it is.
+    `kind` is "step" if the model refuses the last step of the path, "state" if they differ after it, and "raised" if
+    the code raised there; `about` tells gaps of one kind apart, `detail` says what it is.
     """
 
     kind: Literal["step", "state", "raised"]

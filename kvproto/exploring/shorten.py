@@ -10,7 +10,7 @@ MOST_TRIES = 600
 
 
 def shorter(target: Target, beside: Beside, path: Path, claim: str, *, model_too: bool) -> Path:
-    """The path without steps that are not needed.  `model_too`: the model has to take it, and break the claim, as well."""
+    """The path without steps that are not needed.  `model_too`: the model has to take it and break the claim, too."""
     tries = 0
     size = max(1, len(path) // 2)
     while size:

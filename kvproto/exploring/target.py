@@ -44,8 +44,8 @@ class Did:
 class Target(Protocol):
     """An implementation that is driven step by step.
 
-    The same steps from the beginning lead to the same place.  `driven` are the actions that it has at all; `grouped` are
-    steps of the model that it does in one go with another; `left_out` are parameters that it has no use for.
+    The same steps from the beginning lead to the same place.  `driven` are the actions that it has at all; `grouped`
+    are steps of the model that it does in one go with another; `left_out` are parameters that it has no use for.
     """
 
     name: str
