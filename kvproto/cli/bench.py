@@ -13,6 +13,7 @@ from kvproto.bench.report import Report, as_json, as_markdown
 from kvproto.bench.rounds import measure_searches
 from kvproto.bench.runs import Failed, Workshop, tuned_model
 from kvproto.bench.startup import imported, measure_counterexamples, measure_starts
+from kvproto.cli.costing import with_costs
 from kvproto.cli.options import check_json_file, on_terminal, say, unwritable, write_json
 from kvproto.diagnostics import KvError
 from kvproto.export import spin
@@ -32,6 +33,7 @@ WRONG = 1
 @click.option("--starts/--no-starts", default=True, help="Also measure starting and the first counterexample.")
 @click.option("--output", "-o", metavar="FILE", help="Write the tables there instead of to standard output.")
 @click.option("--json", "json_file", metavar="FILE", help="Write kvproto.bench/1 (- for standard output).")
+@with_costs
 def bench(
     sizes: tuple[str, ...],
     rounds: int | None,
@@ -42,10 +44,13 @@ def bench(
     output: str | None,
     json_file: str | None,
 ) -> int:
-    """Measure kvproto and SPIN on the benchmark protocol.
+    """Measure kvproto and SPIN on the benchmark protocol, or what mitigations cost.
 
     Every way to search runs once in each round, one after the other; figures are medians. With nothing given this
     takes some minutes. Exit code 1 says that a search did not find as many states as there are.
+
+    `kvproto bench mitigations` measures, on the device there is, what clearing, checksums, canaries and page tags add
+    to moving and reading pages (15 rounds; kvproto.bench.mitigations/1). It needs PyTorch.
     """
     check_json_file(json_file)
     check_json_file(output)
