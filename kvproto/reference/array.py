@@ -66,14 +66,14 @@ class Arrays:
         table: Sequence[int],
         *,
         page_bias: float,
-        tag: int | None,
+        expected: Sequence[int] | None,
     ) -> Tensor | None:
         """What each of `queries` [tokens, heads, dim] reads in the pages of a table, one query for every token.
 
         `keys` and `values` are [pages, page size, heads, dim].  A page counts less for a query the further they are
-        apart in the table: `page_bias` a page.  With a `tag` all these pages must carry it; None if one does not.
+        apart in the table: `page_bias` a page.  `expected` are the tags of these pages; None if one carries another.
         """
-        if tag is not None and any(int(tags[page]) != tag for page in table):
+        if expected is not None and [int(tags[page]) for page in table] != list(expected):
             return None
         xp = self.xp
         size, tokens = keys.shape[1], len(table) * keys.shape[1]

@@ -82,18 +82,19 @@ def queries(arrays: Arrays, pages: int) -> Tensor:
 
 
 class WrongTag(Exception):
-    """A page did not carry the tag that was asked for.  Nothing has been read."""
+    """A page did not carry the tag that was expected.  Nothing has been read."""
 
 
-def attend(memory: Paged, table: Sequence[int], *, tag: int | None = None) -> str:
+def attend(memory: Paged, table: Sequence[int], *, expected: Sequence[int] | None = None) -> str:
     """The text that attention over the pages of `table` gives, one character for each position.
 
-    Every query sees all pages of the table.  With a `tag` whoever reads the pages looks at their tags too, and raises
-    `WrongTag` if one is another.
+    Every query sees all pages of the table.  With `expected` tags, one for each entry of the table, whoever reads the
+    pages looks at their tags too, and raises `WrongTag` if one is another.
     """
     arrays = memory.arrays
     asked = queries(arrays, len(table))
-    read = arrays.attention(asked, memory.keys, memory.values, memory.tags, table, page_bias=PAGE_BIAS, tag=tag)
+    tensors = (memory.keys, memory.values, memory.tags)
+    read = arrays.attention(asked, *tensors, table, page_bias=PAGE_BIAS, expected=expected)
     if read is None:
         raise WrongTag
     return characters(arrays, read)

@@ -47,7 +47,7 @@ class TorchArrays(Arrays):
         table: Sequence[int],
         *,
         page_bias: float,
-        tag: int | None,
+        expected: Sequence[int] | None,
     ) -> Tensor | None:
         """What the queries read, by the paged attention of the device; it checks the tags as it reads."""
         size = int(keys.shape[1])
@@ -56,12 +56,12 @@ class TorchArrays(Arrays):
             queries[None],
             [table],
             [tokens],
-            expected=None if tag is None else [[tag] * len(table)],
+            expected=None if expected is None else [expected],
             places=[[at // size for at in range(tokens)]],
             slope=page_bias,
         )
         read = attend(PagedPool(keys, values, tags), batch)
-        return None if tag is not None and flagged(read)[0] else read.out[0]
+        return None if expected is not None and flagged(read)[0] else read.out[0]
 
     def digest(self, keys: Tensor, values: Tensor, pages: Sequence[int]) -> bytes:
         """Eight bytes that tell these pages from others, summed up on the device."""

@@ -98,8 +98,8 @@ class Streams(Scripted):
         self._let_go(copy)
         one.arrays.digest(one.keys, one.values, [0])
         page = one.arrays.zeros(*one.keys.shape[1:])
-        for tag in (None, 0):
-            one.arrays.attention(page, one.keys, one.values, one.tags, [0], page_bias=1.0, tag=tag)
+        for expected in (None, [0]):
+            one.arrays.attention(page, one.keys, one.values, one.tags, [0], page_bias=1.0, expected=expected)
 
     def post(self, moves: Sequence[Move]) -> tuple[int, ...]:
         """Hand the copies of one call over."""

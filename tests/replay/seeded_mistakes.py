@@ -192,8 +192,8 @@ def tags_are_not_looked_at(patch: Patch) -> None:
     """Attention reads whatever the table names."""
     original = array.Arrays.attention
 
-    def attention(self: array.Arrays, *tensors: Any, page_bias: float, tag: int | None) -> Any:
-        return original(self, *tensors, page_bias=page_bias, tag=None)
+    def attention(self: array.Arrays, *tensors: Any, page_bias: float, expected: Sequence[int] | None) -> Any:
+        return original(self, *tensors, page_bias=page_bias, expected=None)
 
     patch.setattr(array.Arrays, "attention", attention)
 

@@ -212,9 +212,9 @@ def keys_lost(self: Pool, page: int, image: Image) -> None:
     self.values[page] = image.values
 
 
-def attend_first_page(memory: Pool, table: tuple[int, ...], *, tag: int | None = None) -> str:
+def attend_first_page(memory: Pool, table: tuple[int, ...], *, expected: list[int] | None = None) -> str:
     """Reads only the first page of the table."""
-    return attend(memory, table[:1], tag=tag)
+    return attend(memory, table[:1], expected=expected)
 
 
 def aborted_in_flight() -> Trace:

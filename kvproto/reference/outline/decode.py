@@ -103,8 +103,9 @@ class Decode:
         if error is not None:
             self._fail(room, error)
             return
+        expected = [room] * len(request.pages) if self._switches.carried_tags else None
         try:
-            text = attention.attend(self.pool, request.pages, tag=room if self._switches.carried_tags else None)
+            text = attention.attend(self.pool, request.pages, expected=expected)
         except attention.WrongTag:
             self._fail(room, "a page carries another request's tag")
             return

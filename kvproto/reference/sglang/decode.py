@@ -215,12 +215,13 @@ class Decode:
 
     def _read(self, room: int) -> dict[tuple[int, int], str]:
         """What attention gives on every rank, for every slice; whoever reads a page looks at its tag, if asked to."""
-        tag = room if self._switches.carried_tags else None
-        return {
-            (rank.rank, p): attention.attend(memory, rank.receivers[room].pages, tag=tag)
-            for rank in self.ranks
-            for p, memory in rank.slices.items()
-        }
+        read = {}
+        for rank in self.ranks:
+            table = rank.receivers[room].pages
+            expected = [room] * len(table) if self._switches.carried_tags else None
+            for p, memory in rank.slices.items():
+                read[rank.rank, p] = attention.attend(memory, table, expected=expected)
+        return read
 
     def _share(self, room: int) -> None:
         """The pages become a prefix that later requests may share."""
