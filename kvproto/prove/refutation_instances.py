@@ -158,22 +158,24 @@ class Instances:
     def _structure(self, model: Z3) -> tuple[Structure, Values]:
         """The model with what has a name as its elements."""
         values: Values = {}
-        first: dict[str, dict[str, Var]] = {}
+        first: dict[str, dict[int, Var]] = {}
+        alive = []  # the solver gives the numbers of values that nobody holds to others
         for constant in self.ground.constants.values():
             found = model.eval(self._shown.element(constant), model_completion=True)
+            alive.append(found)
             if constant.sort == INT:
                 values[constant] = found.as_long()
             else:
                 elements = first.setdefault(constant.sort, {})
-                elements.setdefault(str(found), constant)
-                values[constant] = list(elements).index(str(found))
+                elements.setdefault(found.get_id(), constant)
+                values[constant] = list(elements).index(found.get_id())
         named = {sort: list(elements.values()) for sort, elements in first.items()}
         relations: dict[str, frozenset[tuple[int, ...]]] = {}
         integers: dict[str, dict[tuple[int, ...], int]] = {}
         for symbol in self.symbols:
             cells = {}
             for cell in product(*(range(len(named[sort])) for sort in symbol.args)):
-                args = [named[sort][at] for sort, at in zip(symbol.args, cell, strict=True)]
+                args = tuple(named[sort][at] for sort, at in zip(symbol.args, cell, strict=True))
                 cells[cell] = model.eval(self._shown.applied(symbol, args), model_completion=True)
             if symbol.result == BOOL:
                 relations[symbol.name] = frozenset(cell for cell, found in cells.items() if self._z3.is_true(found))
@@ -199,6 +201,8 @@ class _Shown:
         self._z3 = z3
         self._atoms: dict[int, Z3] = {}
         self._symbols: dict[Symbol, Z3] = {}
+        self._elements: dict[Var, Z3] = {}
+        self._applied: dict[tuple[Symbol, tuple[Var, ...]], Z3] = {}
 
     def atom(self, number: int, atom: Known) -> Z3:
         """The atom under its number."""
@@ -224,14 +228,18 @@ class _Shown:
 
     def element(self, constant: Var) -> Z3:
         """A constant."""
-        return self._z3.Const(f"{constant.name}", self._sort(constant.sort))
+        if constant not in self._elements:
+            self._elements[constant] = self._z3.Const(constant.name, self._sort(constant.sort))
+        return self._elements[constant]
 
-    def applied(self, symbol: Symbol, args: tuple[Var, ...] | list[Var]) -> Z3:
+    def applied(self, symbol: Symbol, args: tuple[Var, ...]) -> Z3:
         """A symbol of constants."""
-        if symbol not in self._symbols:
-            sorts = [self._sort(sort) for sort in (*symbol.args, symbol.result)]
-            self._symbols[symbol] = self._z3.Function(f"{symbol.name} of", *sorts)
-        return self._symbols[symbol](*(self.element(arg) for arg in args))
+        if (symbol, args) not in self._applied:
+            if symbol not in self._symbols:
+                sorts = [self._sort(sort) for sort in (*symbol.args, symbol.result)]
+                self._symbols[symbol] = self._z3.Function(f"{symbol.name} of", *sorts)
+            self._applied[symbol, args] = self._symbols[symbol](*map(self.element, args))
+        return self._applied[symbol, args]
 
     def _sort(self, name: str) -> Z3:
         if name == INT:
