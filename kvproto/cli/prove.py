@@ -49,7 +49,7 @@ class Places:
     metavar="SECONDS",
     help="Of the search of each small world.",
 )
-@click.option("--trace-dir", default=TRACES, show_default=True, metavar="DIR", help="Where counterexamples are written.")
+@click.option("--trace-dir", default=TRACES, show_default=True, metavar="DIR", help="Where runs are written.")
 @click.option("--certificate", metavar="FILE", help=f"Where the certificate goes, instead of {CERTIFICATES}.")
 @click.option("--no-certificate", is_flag=True, help="Write no certificates.")
 @click.option("--smtlib", metavar="DIR", help="Write the conditions of the proof as SMT-LIB, for other solvers.")
@@ -183,10 +183,8 @@ def _write_proof(found: Answer, wanted: Wanted, places: Places) -> str | None:
 
 
 def _write_certificate(found: Answer, proof: Any, wanted: Wanted, place: Path) -> str | None:
-    import json
-
     from kvproto.cli.options import unwritable
-    from kvproto.prove.certificate import Origin, certificate
+    from kvproto.prove.certificate import Origin, certificate, write
     from kvproto.prove.refutation import NotRefuted
 
     theory = found.theory
@@ -197,8 +195,7 @@ def _write_certificate(found: Answer, proof: Any, wanted: Wanted, place: Path) -
         click.echo(f"no certificate: {problem}", err=True)
         return None
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(json.dumps(data, separators=(",", ":")) + "\n", encoding="utf-8")
+        write(place, data)
     except (OSError, ValueError) as problem:
         raise unwritable(str(place), problem) from None
     return str(place)
@@ -251,11 +248,8 @@ def _leaks(target: str, given: dict[str, Any]) -> int:
     from kvproto.prove.leak import findings
 
     name = target.partition("@")[2] or find("sglang").model.presets[0].name
-    numbers = {}
-    for text in given["sets"]:
-        key, value = setting(text)
-        numbers[key] = int(value) if value.isdecimal() else value
-    found = findings(name, numbers)
+    numbers = dict(setting(text) for text in given["sets"])
+    found = findings(name, {key: int(value) if value.isdecimal() else 0 for key, value in numbers.items()})
     say(f"{target}  which prompts leak, for contexts, pools and pages of any size")
     for finding in found:
         for line in finding.lines():

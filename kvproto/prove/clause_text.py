@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,6 +23,9 @@ from kvproto.prove.lowering import lower
 from kvproto.prove.theory import Clause
 
 _MODULE = "kvproto_user_clauses"
+
+_TYPED = re.compile(r"\s*((?:\w+\s*:\s*\w+\s*,\s*)*\w+\s*:\s*\w+)\s*:(?!=)(.*)", re.DOTALL)
+_UNTYPED = re.compile(r"\s*((?:\w+\s*,\s*)*\w+)\s*:(?!=)(.*)", re.DOTALL)
 
 
 def user_clauses(model: Model, chosen: Chosen, fixed: frozenset[str], texts: Sequence[str]) -> tuple[Clause, ...]:
@@ -74,21 +78,11 @@ def _function(number: int, text: str, sorts: Mapping[str, Sort]) -> str:
 
 def _split(text: str) -> tuple[list[str], str]:
     """Names of elements, and what is said of them; `r: Req` names the sort too."""
-    head, colon, body = text.partition(":")
-    if not colon or not all(part.strip().isidentifier() for part in head.split(",")):
-        return [], text
-    if "," not in body and ":" not in body:
-        return [part.strip() for part in head.split(",")], body
-    first, more, rest = body.partition(":")
-    typed = [part.strip() for part in f"{head}:{first}".split(",")]
-    if more and all(_is_typed(part) for part in typed):
-        return typed, rest
-    return [part.strip() for part in head.split(",")], body
-
-
-def _is_typed(part: str) -> bool:
-    name, _, sort = part.partition(":")
-    return name.strip().isidentifier() and sort.strip().isidentifier()
+    for head in (_TYPED, _UNTYPED):
+        found = head.fullmatch(text)
+        if found:
+            return [part.strip() for part in found[1].split(",")], found[2]
+    return [], text
 
 
 def _typed(part: str, text: str, sorts: Mapping[str, Sort]) -> tuple[str, str]:
@@ -96,7 +90,8 @@ def _typed(part: str, text: str, sorts: Mapping[str, Sort]) -> tuple[str, str]:
     name, _, given = (piece.strip() for piece in part.partition(":"))
     fits = [given] if given else [sort for sort in sorts if sort[:1].lower() == name[:1].lower()]
     if len(fits) != 1 or fits[0] not in sorts:
-        _refuse(text, f"{name!r} is an element of {' or '.join(fits) if fits else 'no sort'}; sorts: {', '.join(sorts)}")
+        which = " or ".join(fits) or "no sort"
+        _refuse(text, f"{name!r} is an element of {which}; the sorts are {', '.join(sorts)}")
     return name, fits[0]
 
 

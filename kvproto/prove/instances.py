@@ -1,4 +1,4 @@
-"""Small worlds of a model as finite structures: what clauses are mined from, and what the lowering is tested against."""
+"""Small worlds of a model as finite structures: of which clauses are mined, and on which the lowering is tested."""
 
 from __future__ import annotations
 

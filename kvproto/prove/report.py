@@ -154,7 +154,8 @@ def _induction(answer: Answer, stuck: Induction) -> Iterator[str]:
     assert theory is not None and lowered is not None
     labels = labels_of(lowered)
     broken = stuck.broken.text or reading(stuck.broken.formula)
-    yield f"  a counterexample to induction of {stuck.broken.name} ({broken}): every clause holds before, this not after"
+    yield f"  a counterexample to induction of {stuck.broken.name}: {broken}"
+    yield "  every clause holds before, and this one not after:"
     yield from (f"    before  {line}" for line in state_lines(theory, stuck.before, labels))
     if stuck.action is not None:
         yield f"    step    {step_text(stuck.action, stuck.choice, stuck.before, labels)}"
