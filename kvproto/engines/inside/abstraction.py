@@ -10,6 +10,7 @@ from kvproto.engines.inside.pair import Pair, Request
 NOT_COMPARED = {
     "req.computed": "a note of the model; the engine has no such flag",
     "req.retracted": "retraction is not driven",
+    "receiver.successes": "the engine drops the set as soon as a transfer fails, the model when pages are released",
     "sender.posted": "counts bounded batches, an option that is not driven",
     "sender.stale": "belongs to bounded batches",
     "sender.abort": "the engine handles an abort in one go; the model has three steps",
@@ -146,14 +147,13 @@ def _receiver(pair: Pair, request: Request) -> dict[str, Any]:
     manager = pair.decode.kv_manager
     kept = request.receiver is not None and not request.forgotten
     acks = manager._deferred_abort_ack_tracker.get(request.room)
-    room = places.room(pair.decode, request.room)
+    room = places.received(pair, request)
     if room == "ABSENT" and places.decode(pair, request) == "HELD":
         # The engine drops the entry of a failed room at once, the model when the pages are released; meanwhile
         # nothing depends on it on either side.
         room = "FAILED"
     return {
         "room": room,
-        "successes": [0] if manager.prefill_response_tracker.get(request.room) else [],
         "notified": bool(kept and request.receiver.abort_notified),
         "acks": [0] if getattr(acks, "prefill_ranks", acks) else [],
         "holding": bool(pair.pages(pair.decode, request.target)),

@@ -63,6 +63,7 @@ class Request:
     batch: Any = None
     stub: bool = False
     turned_away: bool = False
+    timed_out: bool = False
     doomed: bool = False
     computed: bool = False
     chunk: int = 0

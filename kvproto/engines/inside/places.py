@@ -25,6 +25,14 @@ def room(side: Any, number: int) -> str:
     return "ABSENT" if status is None else names[status]
 
 
+def received(pair: Pair, request: Request) -> str:
+    """The room's status on decode, as its receiver reports it: once that has concluded a failure, it stays one."""
+    found = room(pair.decode, request.room)
+    if request.receiver is None or found == "ABSENT":
+        return found
+    return "FAILED" if request.timed_out or request.receiver.conclude_state == pair.failed else found
+
+
 def prefill(pair: Pair, request: Request) -> str:
     """Where a request is on prefill."""
     side = pair.prefill

@@ -16,7 +16,7 @@ from typing import Any
 from kvproto.engines.inside import places, schedulers
 from kvproto.engines.inside.baton import Baton
 from kvproto.engines.inside.landing import Write, copy
-from kvproto.engines.inside.pair import PAGE, STUB_TOKEN, Pair, Request, only
+from kvproto.engines.inside.pair import PAGE, SPARE, STUB_TOKEN, Pair, Request, only
 from kvproto.engines.inside.seams import ADDRESS, BOOTSTRAP_PORT
 
 LATE = 10_000.0
@@ -165,8 +165,7 @@ class Steps:
     def do_disconnect(self, request: Request) -> None:
         """Ours: both aborts are on their way."""
         request.client = "GONE"
-        request.cancel_prefill = places.prefill(self.pair, request) != "OVER"
-        request.cancel_decode = places.decode(self.pair, request) != "OVER"
+        request.cancel_prefill = request.cancel_decode = True
 
     # ------------------------------------------------------------------------------------------- prefill
     def _take_in(self, side: Any, request: Request) -> Any:
@@ -244,7 +243,7 @@ class Steps:
         self.pair.lowest_first(side)
         with self._only(queue, "queue", request):
             side.waiting_queue.extend(self._call(side, queue.pop_bootstrapped))
-        self._over(request)
+        self._over(request, on=places.prefill)
 
     def _only(self, owner: Any, name: str, request: Request) -> Any:
         def mine(entry: Any) -> bool:
@@ -255,11 +254,13 @@ class Steps:
         self.done.aside += [request_of(entry) for entry in getattr(owner, name) if not mine(entry)]
         return only(owner, name, mine, aside)
 
-    def _over(self, request: Request) -> None:
-        """An abort that finds nothing any more is not on its way."""
-        if places.prefill(self.pair, request) == "OVER":
+    def _over(self, request: Request, *, on: Callable[[Pair, Request], str]) -> None:
+        """A side that is through with a request has no use for an abort that is on its way to it."""
+        if on(self.pair, request) != "OVER":
+            return
+        if on is places.prefill:
             request.cancel_prefill = False
-        if places.decode(self.pair, request) == "OVER":
+        else:
             request.cancel_decode = False
 
     def may_bootstrap_timeout(self, request: Request) -> str:
@@ -293,11 +294,18 @@ class Steps:
         else:
             with self._only(side, "waiting_queue", request):
                 self._call(side, side.resolve_waiting_queue_bootstrap)
-            self._over(request)
+            self._over(request, on=places.prefill)
 
     def may_forward(self, request: Request) -> str:
-        """It waits."""
-        return self._where(request, "WAITING", on=places.prefill)
+        """It waits, its room is well, and the pool has the pages."""
+        said = self._where(request, "WAITING", on=places.prefill)
+        if said:
+            return said
+        if not self._failed(request):
+            return f"the room of {request.label} has failed, and the same pass first retires such requests"
+        wanted = -(-len(request.source.origin_input_ids) // PAGE)
+        free = len(self.pair.free(self.pair.prefill)) - SPARE
+        return "" if free >= wanted else f"{free} pages are free, {request.label} needs {wanted}"
 
     def do_forward(self, request: Request) -> None:
         """A batch of this request; the forward pass writes tags instead of keys and values."""
@@ -311,7 +319,7 @@ class Steps:
         side.running_batch = plan.running_batch
         if plan.batch_to_run is None:
             self.done.notes.append("the scheduler has made no batch")
-            self._over(request)
+            self._over(request, on=places.prefill)
             return
         request.batch = plan.batch_to_run
         side.last_batch = plan.batch_to_run
@@ -332,7 +340,7 @@ class Steps:
         self._call(side, side.process_batch_result_disagg_prefill, batch, _result(batch))
         if places.prefill(self.pair, request) == "INFLIGHT":
             request.doomed = False
-        self._over(request)
+        self._over(request, on=places.prefill)
 
     def may_inflight_success(self, request: Request) -> str:
         """The sender reports success."""
@@ -350,7 +358,7 @@ class Steps:
         side = self.pair.prefill
         with self._only(side, "disagg_prefill_inflight_queue", request):
             self._call(side, side.process_disagg_prefill_inflight_queue)
-        self._over(request)
+        self._over(request, on=places.prefill)
 
     def may_inflight_failure(self, request: Request) -> str:
         """The sender reports a failure."""
@@ -398,7 +406,7 @@ class Steps:
     def may_prealloc(self, request: Request) -> str:
         """It waits for pages, and there are enough of them."""
         said = self._where(request, "PREALLOC", on=places.decode)
-        found = places.room(self.pair.decode, request.room)
+        found = places.received(self.pair, request)
         if said or found != "WAITING":
             return said or f"the room of {request.label} is {found}"
         free = len(self.pair.free(self.pair.decode))
@@ -418,7 +426,7 @@ class Steps:
         with self._only(queue, "queue", request):
             ready = self._call(side, queue.pop_preallocated)[0]
         side.disagg_decode_transfer_queue.extend(ready)
-        self._over(request)
+        self._over(request, on=places.decode)
 
     def may_prealloc_failure(self, request: Request) -> str:
         """The room has failed."""
@@ -426,9 +434,8 @@ class Steps:
         return said or self._receiver_failed(request)
 
     def _receiver_failed(self, request: Request) -> str:
-        found = places.room(self.pair.decode, request.room)
-        failed = self.pair.failed in (request.receiver.conclude_state,) or found == "FAILED"
-        return "" if failed else f"the room of {request.label} is {found}"
+        found = places.received(self.pair, request)
+        return "" if found == "FAILED" else f"the room of {request.label} is {found}"
 
     def do_prealloc_failure(self, request: Request) -> None:
         """A pass over the prealloc queue."""
@@ -438,14 +445,20 @@ class Steps:
         """It waits."""
         said = self._where(request, "TRANSFER", on=places.decode)
         found = places.room(self.pair.decode, request.room)
-        if not said and request.receiver.conclude_state is not None:
+        if not said and (request.timed_out or request.receiver.conclude_state is not None):
             return f"the receiver of {request.label} has concluded"
         return said or ("" if found == "WAITING" else f"the room of {request.label} is {found}")
 
     def do_waiting_timeout(self, request: Request) -> None:
-        """The receiver is polled, late."""
+        """The receiver is polled, late.
+
+        In the engine what the poll says is acted on in the same pass, which here is the step `transfer_failure`; so
+        that step gets the same answer, whatever has arrived in between.
+        """
         with self.pair.wires.clock.ahead(LATE):
-            self._call(self.pair.decode, request.receiver.poll)
+            said = self._call(self.pair.decode, request.receiver.poll)
+        request.timed_out = said == self.pair.failed
+        request.receiver.poll = lambda: said
 
     def may_abort_on_decode(self, request: Request) -> str:
         """An abort is on its way."""
@@ -472,12 +485,12 @@ class Steps:
             side.waiting_queue.extend(self._call(side, queue.pop_transferred))
         if places.decode(self.pair, request) == "HELD":
             request.cancel_decode = False
-        self._over(request)
+        self._over(request, on=places.decode)
 
     def may_commit(self, request: Request) -> str:
         """Success and the metadata row are here."""
         said = self._where(request, "TRANSFER", on=places.decode)
-        found = places.room(self.pair.decode, request.room)
+        found = places.received(self.pair, request)
         if said or found != "SUCCESS":
             return said or f"the room of {request.label} is {found}"
         row = self.pair.decode.disagg_metadata_buffers.bootstrap_room[request.held.metadata_buffer_index]
@@ -536,7 +549,7 @@ class Steps:
         self.done.points.append(place(SchedulerBatchResultProcessor.process_batch_result_prebuilt))
         schedulers.use(side)
         side.finished(types.SimpleNamespace(reqs=[request.target], return_logprob=False))
-        self._over(request)
+        self._over(request, on=places.decode)
 
     def may_release_drained(self, request: Request) -> str:
         """It is held, and prefill has acknowledged."""
@@ -553,7 +566,7 @@ class Steps:
         queue = side.disagg_decode_transfer_queue
         with self._only(queue, "_deferred_releases", request):
             self._call(side, queue.resolve_deferred_releases)
-        self._over(request)
+        self._over(request, on=places.decode)
 
     def may_release_timeout(self, request: Request) -> str:
         """It is held, and prefill has not acknowledged."""
