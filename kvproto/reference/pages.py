@@ -51,6 +51,14 @@ class Memory:
         self.values[page] = image.values
         self.tags[page] = image.tag
 
+    def mark(self, page: int, word: float) -> None:
+        """Put a word into every key of a page's last token; whoever writes the page replaces it."""
+        self.keys[page, -1:] = word
+
+    def marked(self, page: int, word: float) -> bool:
+        """Whether the word still stands there."""
+        return set(self.arrays.numbers(self.keys[page, -1:])) == {word}
+
     def digest(self, pages: Sequence[int]) -> bytes:
         """Digest of the keys and values of these pages, in this order."""
         return self.arrays.digest(self.keys, self.values, pages)
