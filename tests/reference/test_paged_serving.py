@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 
 import pytest
@@ -15,6 +15,7 @@ from kvproto.reference.paged.sink import SINK, Sink
 from kvproto.reference.paged.source import SOURCE, Source
 from kvproto.reference.refusal import Refused
 from kvproto.transports import Scripted, Transport
+from kvproto.transports.streams import Streams
 
 A, B, C = 1, 2, 3
 """Rooms; see `prompts.label`."""
@@ -37,17 +38,29 @@ def arrays(request: pytest.FixtureRequest) -> Arrays:
     return device_ready(*request.param)
 
 
+OPEN: list[Transport] = []
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """What a test has left on its way is let go."""
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
 @dataclass
 class Pair:
-    """Both sides, and a transport between them."""
+    """Both sides, and a transport between them: the script, or copies in lanes where the tensors are PyTorch's."""
 
     arrays: Arrays
     measures: Measures = field(default_factory=Measures)
     longest: int = 4
     sink_pages: int = 3
-    transport: Transport = field(default_factory=Scripted)
 
     def __post_init__(self) -> None:
+        self.transport: Transport = Streams() if self.arrays.backend == "torch" else Scripted()
+        OPEN.append(self.transport)
         self.source = Source(8, self.arrays, longest=self.longest)
         self.sink = Sink(self.sink_pages, self.arrays, self.measures, self.transport)
         self.transport.open({SOURCE: self.source.memory, SINK: self.sink.pool})
