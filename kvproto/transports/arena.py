@@ -68,4 +68,6 @@ class Arena:
 
     def close(self) -> None:
         """Give the descriptor back.  The tensors stay: they hold the memory itself."""
-        os.close(self.descriptor)
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1

@@ -6,20 +6,13 @@ through.  Both engines work on the page pools themselves.  What the sender is to
 
 from __future__ import annotations
 
-import json
-import os
-import select
-import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
-from typing import IO, Any
 
 from kvproto.diagnostics import KvError
-from kvproto.transports import mooncake_wire as wire
-from kvproto.transports.arena import Arena
 from kvproto.transports.base import Move, PageMemory, Told
 from kvproto.transports.ledger import Ledger
+from kvproto.transports.process import EngineProcess
 
 SETTINGS = {
     # A connection for each write, so that each can be held by itself.
@@ -30,9 +23,6 @@ SETTINGS = {
     "MC_TRANSFER_TIMEOUT": "3600",
     "MC_LOG_LEVEL": "ERROR",
     "GLOG_minloglevel": "2",
-    # Threads of numerical libraries would stand in the way of a network namespace.
-    "OPENBLAS_NUM_THREADS": "1",
-    "OMP_NUM_THREADS": "1",
 }
 
 COMPLETED = 1
@@ -53,9 +43,7 @@ class Mooncake(Ledger):
         self.isolated = False
         self._framing = framing
         self._engine_sends = engine_sends
-        self._arena: Arena | None = None
-        self._host: subprocess.Popen[str] | None = None
-        self._words: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  # what the engines print
+        self._process: EngineProcess | None = None
         self._held: dict[int, int] = {}  # writes, by their number in the host
 
     def open(self, memories: Mapping[str, PageMemory]) -> None:
@@ -63,29 +51,17 @@ class Mooncake(Ledger):
         for memory in memories.values():
             if memory.arrays.device != "cpu":
                 raise _elsewhere(str(memory.arrays.device))
-        self._arena = Arena(memories)
-        self._host = self._start(self._arena)
-        hello = self._answer()
-        if "missing" in hello:
+        settings = {**SETTINGS, "MC_TCP_PROTO": str(self._framing)}
+        process = EngineProcess("kvproto.transports.mooncake_host", memories, sys.executable, settings)
+        self._process = process
+        if "missing" in process.hello:
             self.close()
-            raise _missing(str(hello["missing"]))
-        self.isolated = bool(hello["isolated"])
-        for region in self._arena.regions.values():
+            raise _missing(str(process.hello["missing"]))
+        self.isolated = bool(process.hello["isolated"])
+        for region in process.arena.regions.values():
             for role in ("source", "target"):
-                if self._ask("register", role=role, start=region.start, size=region.size)["code"] != 0:
-                    raise self._broken("the engine does not register a pool")
-
-    def _start(self, arena: Arena) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "kvproto.transports.mooncake_host", str(arena.descriptor), str(arena.size)]
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self._words,
-            text=True,
-            pass_fds=[arena.descriptor],
-            env={**os.environ, **SETTINGS, "MC_TCP_PROTO": str(self._framing)},
-        )
+                if process.ask("register", role=role, start=region.start, size=region.size)["code"] != 0:
+                    raise process.broken("the engine does not register a pool")
 
     def post(self, moves: Sequence[Move]) -> tuple[int, ...]:
         """Submit every write to the sending engine; each is at the gate when this returns."""
@@ -97,25 +73,23 @@ class Mooncake(Ledger):
     def _submit(self, write: int) -> None:
         source, target, size = self._places(write)
         if not self._engine_sends:
-            answer = self._ask("script", source=source, target=target, size=size, framing=self._framing)
+            answer = self._engines.ask("script", source=source, target=target, size=size, framing=self._framing)
             self._held[write] = int(answer["number"])
             if self._framing == 1:
                 self._tell(write, Told.SUCCESS)
             return
-        answer = self._ask("post", source=source, target=target, size=size)
+        answer = self._engines.ask("post", source=source, target=target, size=size)
         if not answer["held"]:
-            raise self._broken("a write did not get to the gate")
+            raise self._engines.broken("a write did not get to the gate")
         if answer["framing"] != self._framing:
-            raise self._broken(f"the engine speaks framing {answer['framing']}")
+            raise self._engines.broken(f"the engine speaks framing {answer['framing']}")
         self._held[write] = int(answer["number"])
         self._note(write, "held before the receiving engine")
         self._hear(write, int(answer["status"]))
 
     def _places(self, write: int) -> tuple[int, int, int]:
-        if self._arena is None:
-            raise ValueError("the transport is closed")
-        move = self._entry(write).move
-        source, target = self._arena.regions[move.source], self._arena.regions[move.target]
+        move, regions = self._entry(write).move, self._engines.arena.regions
+        source, target = regions[move.source], regions[move.target]
         return source.page(move.source_page), target.page(move.target_page), target.page_size
 
     def _hear(self, write: int, status: int) -> None:
@@ -130,8 +104,8 @@ class Mooncake(Ledger):
         stop = size if upto is None else min(upto, size)
         if stop < self.arrived(write):
             raise ValueError(f"{self.arrived(write)} bytes have arrived, more than {stop}")
-        if not self._ask("release", number=self._held[write], upto=stop)["applied"]:
-            raise self._broken("the receiving engine did not apply a write")
+        if not self._engines.ask("release", number=self._held[write], upto=stop)["applied"]:
+            raise self._engines.broken("the receiving engine did not apply a write")
         self._has_arrived(write, stop, size)
 
     def acknowledge(self, write: int) -> None:
@@ -150,9 +124,9 @@ class Mooncake(Ledger):
         if not self._engine_sends:
             self._tell(write, told)
             return
-        self._hear(write, int(self._ask(event, number=self._held[write])["status"]))
+        self._hear(write, int(self._engines.ask(event, number=self._held[write])["status"]))
         if self.told(write) is not told:
-            raise self._broken(f"the sending engine says {self.told(write).value} and not {told.value}")
+            raise self._engines.broken(f"the sending engine says {self.told(write).value} and not {told.value}")
 
     def duplicate(self, write: int) -> int:
         """Submit the same write once more."""
@@ -168,56 +142,21 @@ class Mooncake(Ledger):
         """End the sender's connection, and never let through what it handed over."""
         entry = self._in_flight(write)
         if entry.told is Told.NOTHING and self._engine_sends:
-            self._ask("cut", number=self._held[write])
+            self._engines.ask("cut", number=self._held[write])
         entry.flying = False
         self._note(write, "vanished")
 
     def close(self) -> None:
         """End the engines.  The pages keep what they hold."""
-        if self._host is not None:
-            for stream in (self._host.stdin, self._host.stdout):
-                if stream is not None:
-                    stream.close()
-            self._host.kill()
-            self._host.wait()
-            self._host = None
-        if self._arena is not None:
-            self._arena.close()
-            self._arena = None
-        self._words.close()
+        if self._process is not None:
+            self._process.close()
+            self._process = None
 
-    def _ask(self, command: str, **values: object) -> dict[str, Any]:
-        assert self._host is not None and self._host.stdin is not None
-        try:
-            self._host.stdin.write(json.dumps({"do": command, **values}) + "\n")
-            self._host.stdin.flush()
-        except OSError:
-            raise self._broken("its process has ended") from None
-        answer = self._answer()
-        if "problem" in answer:
-            raise self._broken(str(answer["problem"]))
-        return answer
-
-    def _answer(self) -> dict[str, Any]:
-        assert self._host is not None and self._host.stdout is not None
-        ready, _, _ = select.select([self._host.stdout], [], [], 3 * wire.PATIENCE)
-        line = self._host.stdout.readline() if ready else ""
-        if not line:
-            raise self._broken("its process has ended" if ready else "its process does not answer")
-        answer: dict[str, Any] = json.loads(line)
-        return answer
-
-    def _broken(self, what: str) -> KvError:
-        """End everything, and say what the engines printed last."""
-        self._words.seek(0)
-        said = self._words.read().decode(errors="replace").strip().splitlines()
-        self.close()
-        return KvError(
-            "KV053",
-            f"the transfer engine does not do what was asked: {what}",
-            reason=f"the last that it printed: {said[-1].strip()}" if said else "it printed nothing",
-            cure="on a machine under heavy load try again; --transport scripted needs no engine",
-        )
+    @property
+    def _engines(self) -> EngineProcess:
+        if self._process is None:
+            raise ValueError("the transport is closed")
+        return self._process
 
 
 def _elsewhere(device: str) -> KvError:

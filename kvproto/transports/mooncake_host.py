@@ -1,32 +1,22 @@
 """The process in which real Mooncake engines live: a sender, a receiver, and the gate between them.
 
-It is a process of its own because the engines read their settings from the environment once, write to standard
-error as they like, take seconds to end, and listen on all interfaces; here they have a network of their own where the
-kernel allows it.  Commands come as lines of JSON on standard input, answers go to standard output.  The pages lie in
-memory that both processes see.
+The engines listen on all interfaces, whatever address they are told; here they have a network of their own where the
+kernel allows it.
 """
 
 from __future__ import annotations
 
 import ctypes
-import importlib
-import json
 import mmap
-import os
-import sys
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from kvproto.transports import mooncake_wire as wire
-from kvproto.transports.isolation import isolate
+from kvproto.transports.hosting import Answer, serve, wait_for
 from kvproto.transports.mooncake_gate import Gate
 
 WAITING = 0
 """What the engine says of a write that is under way."""
-
-Answer = dict[str, object]
 
 
 @dataclass(slots=True)
@@ -106,7 +96,7 @@ class Host:
 
     def _arrived(self, at: int, data: bytes, code: int | None) -> Answer:
         """Wait until bytes are in memory: without an answer (framing 1, a part of a page) nothing else tells."""
-        return {"applied": code in (None, 0) and _wait(lambda: self._memory[at : at + len(data)] == data)}
+        return {"applied": code in (None, 0) and wait_for(lambda: self._memory[at : at + len(data)] == data)}
 
     def acknowledge(self, number: int) -> Answer:
         """Let the sender know of success, and wait until its engine says so."""
@@ -123,7 +113,7 @@ class Host:
         return {"status": self._status(number)}
 
     def _settled(self, number: int) -> int:
-        _wait(lambda: self._status(number) != WAITING)
+        wait_for(lambda: self._status(number) != WAITING)
         return self._status(number)
 
     def _status(self, number: int) -> int:
@@ -136,44 +126,5 @@ class Host:
         return self._last[number]
 
 
-def _wait(condition: Callable[[], bool]) -> bool:
-    """Wait for something that the engine's threads do; whether it came."""
-    end = time.monotonic() + wire.PATIENCE
-    while not condition():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.0005)
-    return True
-
-
-def main() -> None:
-    """Serve until standard input ends."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # the engines' own words belong to standard error
-
-    def answer(values: Answer) -> None:
-        answers.write(json.dumps(values) + "\n")
-        answers.flush()
-
-    descriptor, size = int(sys.argv[1]), int(sys.argv[2])
-    isolated = isolate()
-    try:
-        engine_type = importlib.import_module("mooncake.engine").TransferEngine
-    except ImportError as missing:
-        answer({"missing": str(missing)})
-        return
-    host = Host(mmap.mmap(descriptor, size), engine_type)
-    answer({"isolated": isolated})
-    for line in sys.stdin:
-        command = json.loads(line)
-        try:
-            answer(getattr(host, command.pop("do"))(**command))
-        except (OSError, EOFError, LookupError, ValueError) as problem:
-            answer({"problem": f"{type(problem).__name__}: {problem}"})
-    # The engines take seconds to end in order, and all they have ends with the process.
-    sys.stderr.flush()
-    os._exit(0)
-
-
 if __name__ == "__main__":
-    main()
+    serve("mooncake.engine", lambda memory, module: Host(memory, module.TransferEngine))
