@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from kvproto.diagnostics import KvError
 from kvproto.transports.base import Transport
 
 
@@ -25,6 +26,19 @@ def _mooncake_wire(early_success: bool) -> Transport:
     return Mooncake(framing=1 if early_success else 2, engine_sends=False)
 
 
+def _nixl(early_success: bool) -> Transport:
+    from kvproto.transports.nixl import Nixl
+
+    if early_success:
+        raise KvError(
+            "KV026",
+            "--early-success says nothing about nixl",
+            reason="NIXL reports a transfer as done after its bytes have arrived, and cannot be made to do otherwise",
+            cure="take --transport mooncake, mooncake-wire or scripted, or leave --early-success out",
+        )
+    return Nixl()
+
+
 def _streams(early_success: bool) -> Transport:
     from kvproto.transports.streams import Streams
 
@@ -35,6 +49,7 @@ TRANSPORTS: dict[str, Callable[[bool], Transport]] = {
     "scripted": _scripted,
     "mooncake": _mooncake,
     "mooncake-wire": _mooncake_wire,
+    "nixl": _nixl,
     "streams": _streams,
 }
 """Name -> how one is made; the argument says whether a sender is told of success before its bytes have arrived."""

@@ -198,6 +198,15 @@ def test_an_unknown_transport_is_refused(kv: Kv) -> None:
     assert "scripted" in err
 
 
+def test_an_engine_without_early_success_is_not_asked_for_it(kv: Kv) -> None:
+    """Whether it is installed or not."""
+    trace = str(path("outline-incident-reads_own_writes"))
+    code, _, err = kv("replay", trace, "--transport", "nixl", "--early-success")
+
+    assert 2 == code
+    assert err.startswith("error KV026  --early-success says nothing about nixl\n")
+
+
 def test_a_transport_with_an_endpoint_is_refused(kv: Kv) -> None:
     """An endpoint moves its own pages."""
     code, _, err = kv("replay", "--http", "http://127.0.0.1:9", "--pool", "10", "--transport", "scripted")
