@@ -12,6 +12,7 @@ from kvproto.engine.wording import shortest
 from kvproto.exploring.target import Happening, Path
 from kvproto.ir.nodes import Action, System
 from kvproto.ir.types import LeafT, OptT, SetT, SortT, Value, label, leaves, show_path
+from kvproto.passes import run as folded
 from kvproto.trace.trace import State as Shown
 from kvproto.trace.trace import Value as Told
 
@@ -20,10 +21,14 @@ TICKS = ("waiting_timeout", "bootstrap_timeout", "release_timeout")
 
 ENVIRONMENT = (
     *("submit", "disconnect", "call_fails", "resubmit", "vanish", "lose_up", "lose_down", "crash_worker"),
-    *("prefill_dies", "heartbeat_failure", "retract", *TICKS),
+    *("prefill_dies", "heartbeat_failure", "retract", "fail_transfer", *TICKS),
 )
 """Steps of whoever uses the system or disturbs it.  The model says when they may happen; the code takes them as they
 come, so that one of them is possible there and not in the model is no difference."""
+
+
+MOST_KEPT = 4096
+"""States of the model of which is remembered what follows from them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +50,15 @@ class Beside:
         self, system: System, *, grouped: Mapping[str, tuple[str, ...]] | None = None, left_out: tuple[str, ...] = ()
     ) -> None:
         self.system = system
-        self._machine = Machine(system)
-        self._actions = {action.name: action for action in system.actions}
+        # What is switched off is taken out for speed; reasons and traces come from the system as it is written.
+        self._folded = folded(system)
+        self._machine = Machine(self._folded)
+        self._actions = {action.name: action for action in self._folded.actions}
         self._grouped = grouped or {}
         self._left_out = left_out
         self._kinds = [(show_path(path, system.state), kind) for path, kind in leaves(system.state)]
         self._told: dict[State, Shown] = {}
+        self._ahead: dict[State, tuple[Happening, ...]] = {}
 
     def start(self) -> State:
         """The model's first state."""
@@ -84,6 +92,10 @@ class Beside:
                 end = further
         return calls, end
 
+    def _written(self, action: Action) -> Action:
+        """The action as it is written."""
+        return next(one for one in self.system.actions if one.name == action.name)
+
     def _step(self, state: State, action: Action, args: Args) -> State | None:
         try:
             return self._machine.step(action.params, action.body, state, args)
@@ -96,19 +108,20 @@ class Beside:
 
     def refuses(self, state: State, step: Happening) -> str:
         """Which part of a guard refuses a step, as it is written in the model."""
-        action = self._actions.get(step.action)
+        action = next((one for one in self.system.actions if one.name == step.action), None)
         if action is None:
             return "the model has no such action"
-        refused = refusal(self._machine, action, self._args(action, step), state)
+        machine = Machine(self.system)
+        refused = refusal(machine, action, self._args(action, step), state)
         if refused is None:
             return "the model goes wrong in it"
-        text, part = shortest(conjuncts(self._machine, refused), self.system.sources)
+        text, part = shortest(conjuncts(machine, refused), self.system.sources)
         return f"{text}  ({part.loc})"
 
     def differences(self, state: State, code: Shown) -> list[Difference]:
         """What the code has otherwise, among the variables that both have."""
         if state not in self._told:
-            if len(self._told) > 4096:
+            if len(self._told) > MOST_KEPT:
                 self._told.clear()
             self._told[state] = self.shown(state)
         model = self._told[state]
@@ -118,10 +131,17 @@ class Beside:
             if path in model and not (type(model[path]) is type(value) and model[path] == value)
         ]
 
-    def possible(self, state: State) -> Iterator[Happening]:
+    def possible(self, state: State) -> tuple[Happening, ...]:
         """What the model lets the system do by itself, steps that change nothing left out."""
+        if state not in self._ahead:
+            if len(self._ahead) > MOST_KEPT:
+                self._ahead.clear()
+            self._ahead[state] = tuple(self._possible(state))
+        return self._ahead[state]
+
+    def _possible(self, state: State) -> Iterator[Happening]:
         members = {name for names in self._grouped.values() for name in names}
-        for action in self.system.actions:
+        for action in self._folded.actions:
             if action.switched_off or action.name in ENVIRONMENT or action.name in members:
                 continue
             for args in choices(action.params):
@@ -137,7 +157,7 @@ class Beside:
         """Invariants that a state breaks."""
         return frozenset(
             claim.name
-            for claim in self.system.claims
+            for claim in self._folded.claims
             if claim.kind == "invariant" and claim.cond is not None and not self._machine.holds(claim.cond, state)
         )
 
@@ -154,7 +174,7 @@ class Beside:
             taken, state = self._taken(state, step)
             if not taken:
                 return None
-            calls += taken
+            calls += [(self._written(action), args) for action, args in taken]
         if found is None or found.cond is None or self._machine.holds(found.cond, state):
             return None
         return Counterexample(found, start, tuple(calls))

@@ -154,12 +154,16 @@ class _Timed:
         """Schedules one after the other, each from the beginning and by its own numbers of the seed."""
         seen: set[bytes] = set()
         done = 0
-        while done < self.plan.schedules and not self.over():
+        while done < self.plan.schedules and not self.over() and not self._all_broken():
             self._walk(random.Random(f"{self.plan.seed}/{done}"), seen)
             done += 1
         extent = self.extent("sampled", len(seen))
-        extent.schedules, extent.cut = done, done < self.plan.schedules
+        extent.schedules, extent.cut = done, done < self.plan.schedules and not self._all_broken()
         return extent
+
+    def _all_broken(self) -> bool:
+        """Whether nothing is left that is asked for."""
+        return self.course.claims <= set(self.course.findings.violations)
 
     def _walk(self, rng: random.Random, seen: set[bytes]) -> None:
         node = self.course.begin("sampled")
