@@ -63,6 +63,10 @@ class Finite:
         self._questions: dict[tuple[int, str], str] = {}
         self._declared: dict[str, str] = {}
         self._told: set[str] = set()
+        self._begun = ""
+        self._breaks: dict[tuple[str, str], bool] = {}
+        self._known: dict[Symbol, dict[Cell, Any]] = {}
+        self._literals: dict[str, Any] = {}
         self._solver = self._new_solver()
         self._declare_symbols()
         self.cases = self._cases()
@@ -71,29 +75,32 @@ class Finite:
 
     # ------------------------------------------------------------------------------------------------ questions
 
-    def initially(self, clause: Clause) -> Structure | None:
-        """An initial state in which the clause is false."""
-        self._declare("|?init|", "Bool")
-        if "|?init|" not in self._questions.values():
-            self._questions[(-1, "")] = "|?init|"
-            self._say(any_of((negated("|?init|"), self._plain(self.theory.init))))
-        model = self._check(["|?init|", self._failing(None, clause)])
+    def initially(self, clauses: Sequence[Clause]) -> Structure | None:
+        """An initial state in which one of the clauses is false."""
+        if not self._begun:
+            self._begun = "|?init|"
+            self._declare(self._begun, "Bool")
+            self._say(any_of((negated(self._begun), self._plain(self.theory.init))))
+        model = self._some([self._begun], [self._failing(None, clause) for clause in clauses])
         return None if model is None else self._structure(model, ())
 
     def broken(self, case: Case, hypotheses: Sequence[Clause], goals: Sequence[Clause]) -> Induction | None:
         """A state in which the hypotheses hold, and after the step some of the goals does not."""
         parts = [self._failing(case, goal) for goal in goals]
-        parts = [part for part in parts if part != NO]
-        if not parts:
-            return None
-        question = f"|?{case.number}.{len(self._declared)}|" if len(parts) > 1 else parts[0]
-        if len(parts) > 1:
-            self._declare(question, "Bool")
-            self._say(any_of((negated(question), *parts)))
-        model = self._check([*self._assumed(hypotheses), self._guard(case), question])
-        if len(parts) > 1:
-            self._say(negated(question))
+        model = self._some([*self._assumed(hypotheses), self._guard(case)], parts)
         return None if model is None else self._induction(model, case, goals[0])
+
+    def _some(self, assumed: Sequence[str], parts: Sequence[str]) -> Any:
+        """A model in which the assumptions hold, and one of the parts."""
+        wanted = any_of(parts)
+        if not wanted.startswith("(or "):
+            return self._check([*assumed, wanted])
+        question = f"|? {len(self._declared)}|"
+        self._declare(question, "Bool")
+        self._say(any_of((negated(question), wanted)))
+        model = self._check([*assumed, question])
+        self._say(negated(question))
+        return model
 
     def core(self, case: Case | None, hypotheses: Sequence[Clause], goal: Formula, name: str) -> list[str] | None:
         """Names of hypotheses that suffice for the goal; none if they do not.
@@ -127,9 +134,15 @@ class Finite:
     def _failing(self, case: Case | None, clause: Clause) -> str:
         """The proposition that the clause is false: after the step, or in this state."""
         lookup = named if case is None else self._after[case.number]
-        if case is not None and not changes(clause.formula, case.action):
+        if case is not None and not self._may_break(case, clause):
             return NO
         return self._question(case, clause.name, lambda: self._negated_goal(clause.formula, case, lookup), after=True)
+
+    def _may_break(self, case: Case, clause: Clause) -> bool:
+        key = (case.action.name, clause.name)
+        if key not in self._breaks:
+            self._breaks[key] = changes(clause.formula, case.action)
+        return self._breaks[key]
 
     def _question(self, case: Case | None, name: str, text: Any, *, after: bool = False) -> str:
         key = (-1 if case is None else case.number, f"{'after' if after else 'before'} {name}")
@@ -259,27 +272,39 @@ class Finite:
         if NO in assumed:
             return None
         self.checks += 1
-        literals = [self.z3.Bool(name[1:-1]) for name in assumed if name != YES]
-        result = self._solver.check(*literals)
+        result = self._solver.check(*(self._literal(name) for name in assumed if name != YES))
         if result == self.z3.unknown:
             raise ArithmeticError(self._solver.reason_unknown())
         return self._solver.model() if result == self.z3.sat else None
 
+    def _literal(self, text: str) -> Any:
+        """An assumption: a name, or its negation."""
+        if text not in self._literals:
+            name = negated(text) if text.startswith("(") else text
+            constant = self.z3.Bool(name[1:-1])
+            self._literals[text] = constant if name == text else self.z3.Not(constant)
+        return self._literals[text]
+
     # ------------------------------------------------------------------------------------------------ models
 
     def _structure(self, model: Any, chosen: Iterable[Symbol]) -> Structure:
-        values = {declaration.name(): model[declaration] for declaration in model.decls()}
         relations: dict[str, frozenset[Cell]] = {}
         integers: dict[str, dict[Cell, int]] = {}
         for symbol in (*self.theory.state, *self.theory.rigid, *chosen):
-            found = {cell: values.get(named(symbol, cell)[1:-1]) for cell in self.universe.cells(symbol)}
+            found = {cell: model[constant] for cell, constant in self._constants(symbol).items()}
             if symbol.result == BOOL:
                 relations[symbol.name] = frozenset(cell for cell, value in found.items() if self.z3.is_true(value))
             else:
-                integers[symbol.name] = {
-                    cell: value.as_long() if value is not None else 0 for cell, value in found.items()
-                }
+                integers[symbol.name] = {cell: 0 if value is None else value.as_long() for cell, value in found.items()}
         return Structure(dict(self.universe.sizes), relations, integers)
+
+    def _constants(self, symbol: Symbol) -> dict[Cell, Any]:
+        """Z3's constants for a symbol."""
+        if symbol not in self._known:
+            make = self.z3.Bool if symbol.result == BOOL else self.z3.Int
+            cells = self.universe.cells(symbol)
+            self._known[symbol] = {cell: make(named(symbol, cell)[1:-1]) for cell in cells}
+        return self._known[symbol]
 
     def _induction(self, model: Any, case: Case | None, broken: Clause) -> Induction:
         if case is None:

@@ -44,13 +44,13 @@ class Houdini:
 
     def begin(self, clauses: Iterable[Clause]) -> None:
         """Drop what is false in an initial state; what takes its place is asked the same."""
-        waiting = list(clauses)
-        while waiting:
-            clause = waiting.pop(0)
-            if clause.name in self.pool.given or clause.name in self.pool.mined:
-                state = self.finite.initially(clause)
-                if state is not None:
-                    waiting += self._dropped(Induction(clause, state, None, {}, state))
+        asked = list(clauses)
+        while asked:
+            state = self.finite.initially(asked)
+            if state is None:
+                return
+            fresh = self._dropped(Induction(asked[0], state, None, {}, state))
+            asked = [clause for clause in (*asked, *fresh) if self.pool.has(clause.name)]
 
     def refute(self, found: Induction) -> None:
         """Drop what is false after the step."""

@@ -34,6 +34,10 @@ class Pool:
         """Given clauses first, then the mined ones."""
         return [*self.given.values(), *(clause for _, clause in self.mined.values())]
 
+    def has(self, name: str) -> bool:
+        """Whether the clause is alive."""
+        return name in self.given or name in self.mined
+
     def give(self, clauses: Iterable[Clause]) -> None:
         """Claims, typing and what users propose: kept as they are or dropped for good."""
         for clause in clauses:

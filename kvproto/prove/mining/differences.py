@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
+
+import numpy as np
+import numpy.typing as npt
 
 from kvproto.prove.conditions import Condition
 from kvproto.prove.formula import Apply, Compare, Formula, Not, Num, Plus, Term, Times
@@ -133,12 +135,26 @@ def strongest(
     meaningful = [clause for clause in clauses if not implied.tautology(clause)]
     if implied.trivial:
         return meaningful
-    closures = {clause: implied.closure(clause) for clause in meaningful}
-    weaker: set[tuple[int, ...]] = set()
-    for strong in meaningful:
-        if strong in weaker:
-            continue
-        for instance, weak in product(instances(strong), meaningful):
-            if weak != strong and weak not in weaker and instance <= closures[weak]:
-                weaker.add(weak)
-    return [clause for clause in meaningful if clause not in weaker]
+    closed = _matrix([implied.closure(clause) for clause in meaningful], len(implied.stronger))
+    owners, rows = [], []
+    for number, clause in enumerate(meaningful):
+        found = sorted(map(sorted, instances(clause)))
+        owners += [number] * len(found)
+        rows += found
+    missing = _matrix(rows, len(implied.stronger)) @ (1 - closed).T
+    implies: list[set[int]] = [set() for _ in meaningful]
+    for instance, weak in zip(*(missing == 0).nonzero(), strict=True):
+        implies[owners[instance]].add(int(weak))
+    weaker: set[int] = set()
+    for strong, others in enumerate(implies):
+        if strong not in weaker:
+            weaker |= others - {strong}
+    return [clause for number, clause in enumerate(meaningful) if number not in weaker]
+
+
+def _matrix(sets: Sequence[Iterable[int]], width: int) -> npt.NDArray[np.float32]:
+    """One row a set of literals."""
+    found = np.zeros((len(sets), width), dtype=np.float32)
+    for row, literals in enumerate(sets):
+        found[row, list(literals)] = 1
+    return found

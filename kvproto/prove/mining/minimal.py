@@ -8,6 +8,7 @@ by names only the first is kept.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -96,45 +97,57 @@ class _Search:
         useful = [n for n in template.usable if n in within and not columns[n].all()]
         self.literals = np.array(useful, dtype=np.int64)
         self.fails = _packed(columns[self.literals])
+        self.alone = np.zeros(len(useful), dtype=np.bool_)
+        """Literals that hold in every row."""
         self.valid: set[frozenset[int]] = set()
+        """Valid clauses of three literals or more, by place."""
+        self.apart = ~(self.literals[:, None] ^ 1 == self.literals[None, :])
+        """Which two literals can be in one clause: they are no valid clause and no opposites."""
 
     def of_length(self, length: int) -> list[Literals]:
         """Valid clauses of exactly this length that contain no shorter one."""
         everything = np.full(self.fails.shape[1], ~np.uint64(0), dtype=np.uint64)
-        found = [tuple(int(self.literals[n]) for n in clause) for clause in self._below((), everything, length)]
-        self.valid.update(frozenset(clause) for clause in found)
-        return found
+        found = list(self._below((), everything, ~self.alone, length))
+        for clause in found:
+            if length == 1:
+                self.alone[clause[0]] = True
+            elif length == 2:
+                self.apart[clause] = self.apart[clause[::-1]] = False
+            else:
+                self.valid.add(frozenset(clause))
+        return [tuple(int(self.literals[place]) for place in clause) for clause in found]
 
-    def _below(self, chosen: tuple[int, ...], common: Words, length: int) -> Iterator[tuple[int, ...]]:
-        start = chosen[-1] + 1 if chosen else 0
+    def _below(self, chosen: tuple[int, ...], common: Words, free: Bits, length: int) -> Iterator[tuple[int, ...]]:
+        """Clauses that begin with what is chosen; `free` are the places that may follow."""
         if len(chosen) == length - 1:
-            for last in self._closing(common, start):
+            for last in self._closing(common, free):
                 if not self._superfluous((*chosen, last)):
                     yield (*chosen, last)
             return
-        for following in range(start, len(self.literals)):
-            extended = (*chosen, following)
+        for following in np.flatnonzero(free):
+            extended = (*chosen, int(following))
             if not self._superfluous(extended):
-                yield from self._below(extended, common & self.fails[following], length)
+                rest = free & self.apart[following]
+                rest[: following + 1] = False
+                yield from self._below(extended, common & self.fails[following], rest, length)
 
-    def _closing(self, common: Words, start: int) -> list[int]:
-        """Literals from `start` on whose rows have none in common with those given."""
-        rest = self.fails[start:]
-        open_ = np.flatnonzero(~(rest[:, :_GLANCE] & common[:_GLANCE]).any(axis=1))
-        closed = open_[~(rest[open_, _GLANCE:] & common[_GLANCE:]).any(axis=1)]
-        return [int(n) + start for n in closed]
+    def _closing(self, common: Words, free: Bits) -> list[int]:
+        """Free literals whose rows have none in common with those given."""
+        places = np.flatnonzero(free)
+        open_ = places[~(self.fails[places, :_GLANCE] & common[:_GLANCE]).any(axis=1)]
+        closed = open_[~(self.fails[open_, _GLANCE:] & common[_GLANCE:]).any(axis=1)]
+        return [int(n) for n in closed]
 
     def _superfluous(self, chosen: tuple[int, ...]) -> bool:
-        """Whether a valid clause is inside, or two literals that exclude each other; the newest is in it."""
-        numbers = [int(self.literals[n]) for n in chosen]
-        newest, others = numbers[-1], numbers[:-1]
-        if newest ^ 1 in others:
-            return True
-        for mask in range(1 << len(others)):
-            part = frozenset((newest, *(literal for place, literal in enumerate(others) if mask >> place & 1)))
-            if part in self.valid:
-                return True
-        return False
+        """Whether a valid clause of three or more is inside; the newest literal is in it."""
+        if not self.valid or len(chosen) < 3:
+            return False
+        *others, newest = chosen
+        return any(
+            frozenset((*part, newest)) in self.valid
+            for size in range(2, len(others) + 1)
+            for part in combinations(others, size)
+        )
 
 
 def _packed(columns: Bits) -> Words:
