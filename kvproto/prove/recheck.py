@@ -44,10 +44,7 @@ def check(data: Json, theory: Theory) -> Checked:
             raise Refused("it claims nothing")
         symbols = symbols_of(theory)
         reader = Reader(symbols, {})
-        clauses = tuple(
-            Named(text(entry["name"]), reader.formula(entry["formula"]), text(entry["text"]))
-            for entry in data["clauses"]
-        )
+        clauses = tuple(_clause(entry, reader) for entry in data["clauses"])
         entries = {text(entry["name"]): entry for entry in data["conditions"]}
         todo = conditions(theory, clauses)
         if odd := entries.keys() ^ {condition.name for condition in todo}:

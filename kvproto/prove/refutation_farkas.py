@@ -22,12 +22,13 @@ class Inequality:
 def weights(inequalities: Sequence[Inequality]) -> dict[int, int]:
     """Positive weights by place; empty if the inequalities have a solution in rational numbers."""
     z3 = z3_module()
+    context = z3.Context()
     bases = dict.fromkeys(base for inequality in inequalities for base, _ in inequality.parts)
-    unknown = {base: z3.Real(f"x{at}") for at, base in enumerate(bases)}
-    solver = z3.SolverFor("QF_LRA")
+    unknown = {base: z3.Real(f"x{at}", context) for at, base in enumerate(bases)}
+    solver = z3.SolverFor("QF_LRA", context)
     solver.set("core.minimize", True)
     for at, inequality in enumerate(inequalities):
-        left = z3.Sum([factor * unknown[base] for base, factor in inequality.parts])
+        left = z3.Sum([z3.RealVal(0, context), *(factor * unknown[base] for base, factor in inequality.parts)])
         solver.assert_and_track(left <= inequality.bound, f"{at}")
     if solver.check() != z3.unsat:
         return {}
@@ -37,8 +38,9 @@ def weights(inequalities: Sequence[Inequality]) -> dict[int, int]:
 def _weighted(inequalities: Sequence[Inequality], core: Sequence[int]) -> dict[int, int]:
     """Weights for inequalities that have no solution together."""
     z3 = z3_module()
-    weight = {at: z3.Real(f"w{at}") for at in core}
-    solver = z3.SolverFor("QF_LRA")
+    context = z3.Context()
+    weight = {at: z3.Real(f"w{at}", context) for at in core}
+    solver = z3.SolverFor("QF_LRA", context)
     solver.add(*(w >= 0 for w in weight.values()))
     for base in dict.fromkeys(base for at in core for base, _ in inequalities[at].parts):
         solver.add(z3.Sum([w * dict(inequalities[at].parts).get(base, 0) for at, w in weight.items()]) == 0)

@@ -23,6 +23,7 @@ from kvproto.prove.formula import (
     Formula,
     Num,
     Or,
+    Plus,
     Same,
     Symbol,
     Term,
@@ -56,6 +57,8 @@ class Instances:
         formulas = [*(hypothesis.formula for hypothesis in condition.hypotheses), condition.goal]
         free = frozenset[Var]().union(*map(free_variables, formulas))
         self.symbols = list(dict.fromkeys(_symbols(formulas)))
+        bound = [variable.sort for formula in formulas for variable in _bound(formula) if variable.sort != INT]
+        self.sorts = list(dict.fromkeys([*(sort for symbol in self.symbols for sort in symbol.args), *bound]))
         self.ground = Ground(sorted(free, key=lambda v: v.name))
         self.taken: list[Step | str] = []
         """Steps, and names of hypotheses."""
@@ -64,8 +67,10 @@ class Instances:
         self.opened: set[int] = set()
         self._told = 0
         self._z3 = z3_module()
-        self._shown = _Shown(self._z3)
-        self._solver = self._z3.SolverFor("QF_UFLIA")
+        # What else has been asked of Z3 in this process must not change the answer.
+        self._context = self._z3.Context()
+        self._shown = _Shown(self._z3, self._context)
+        self._solver = self._z3.SolverFor("QF_UFLIA", self._context)
         self._solver.set("random_seed", 0)
 
     def run(self) -> None:
@@ -108,7 +113,7 @@ class Instances:
         for hypothesis in self.condition.hypotheses:
             self.ground.suppose(hypothesis.formula)
             self._tell(hypothesis.name)
-        for sort in dict.fromkeys(sort for symbol in self.symbols for sort in symbol.args):
+        for sort in self.sorts:
             if all(known.sort != sort for known in self.ground.constants.values()):
                 step = Element(f"{sort.lower()}#{len(self.ground.constants) + 1}", sort)
                 take(self.ground, step)
@@ -118,7 +123,7 @@ class Instances:
         """Give new clauses to the solver, under a guard if there may be a refutation without the step."""
         guard = None
         if step is not None:
-            guard = self._z3.Bool(f"guard {len(self.taken)}")
+            guard = self._z3.Bool(f"guard {len(self.taken)}", self._context)
             self.taken.append(step)
             self.guards.append(guard)
         for clause in self.ground.clauses[self._told :]:
@@ -126,7 +131,7 @@ class Instances:
             # What a compound means is no assumption, and other steps may refer to it.
             if guard is not None and not self._meaning(clause):
                 shown.append(self._z3.Not(guard))
-            self._solver.add(self._z3.Or(*shown))
+            self._solver.add(self._z3.Or(*shown, self._context))
         self._told = len(self.ground.clauses)
 
     def _meaning(self, clause: Clause) -> bool:
@@ -191,14 +196,18 @@ class Instances:
         for atom in self.ground.atoms:
             for base, _ in atom.parts if isinstance(atom, Linear) else ():
                 found[INT].setdefault(value(base, structure, values), base)
+        # Of integers there is always one more, and one less.
+        for denoted, term in list(found[INT].items()):
+            for step in (1, -1):
+                found[INT].setdefault(denoted + step, Plus(term, Num(step)))
         return {sort: list(terms.values()) for sort, terms in found.items()}
 
 
 class _Shown:
     """Atoms as the solver knows them; a quantified formula and a compound are just names there."""
 
-    def __init__(self, z3: Z3) -> None:
-        self._z3 = z3
+    def __init__(self, z3: Z3, context: Z3) -> None:
+        self._z3, self._context = z3, context
         self._atoms: dict[int, Z3] = {}
         self._symbols: dict[Symbol, Z3] = {}
         self._elements: dict[Var, Z3] = {}
@@ -213,7 +222,7 @@ class _Shown:
     def _made(self, number: int, atom: Known) -> Z3:
         match atom:
             case Truth(known):
-                return self._z3.BoolVal(known)
+                return self._z3.BoolVal(known, self._context)
             case Atom(symbol, args):
                 return self.applied(symbol, args)
             case Same(left, right):
@@ -221,7 +230,7 @@ class _Shown:
             case Linear(parts, bound):
                 return self._z3.Sum([factor * self._base(base) for base, factor in parts]) <= bound
             case _:
-                return self._z3.Bool(f"atom {number}")
+                return self._z3.Bool(f"atom {number}", self._context)
 
     def _base(self, base: Base) -> Z3:
         return self.element(base) if isinstance(base, Var) else self.applied(base.symbol, base.args)
@@ -243,8 +252,8 @@ class _Shown:
 
     def _sort(self, name: str) -> Z3:
         if name == INT:
-            return self._z3.IntSort()
-        return self._z3.BoolSort() if name == BOOL else self._z3.DeclareSort(name)
+            return self._z3.IntSort(self._context)
+        return self._z3.BoolSort(self._context) if name == BOOL else self._z3.DeclareSort(name, self._context)
 
 
 def _choice(
@@ -273,3 +282,9 @@ def _symbols(formulas: list[Formula]) -> Iterator[Symbol]:
         for node in walk(formula):
             if isinstance(node, Atom | Apply):
                 yield node.symbol
+
+
+def _bound(formula: Formula) -> Iterator[Var]:
+    for node in walk(formula):
+        if isinstance(node, ForAll | Exists):
+            yield from node.vars
