@@ -12,9 +12,6 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-MISPLACED = 1
-"""Set for a request if a page of its table does not carry the expected tag, or is no page of the pool."""
-
 
 @triton.jit
 def paged_attention(
@@ -41,7 +38,10 @@ def paged_attention(
     block_t: tl.constexpr,
     block_d: tl.constexpr,
 ):
-    """One block of queries of one head of one request, over all tokens of its pages (online softmax)."""
+    """One block of queries of one head of one request, over all tokens of its pages (online softmax).
+
+    The request's flag becomes 1 if a page of its table does not carry the expected tag, or is no page of the pool.
+    """
     request = tl.program_id(0)
     head = tl.program_id(1)
     q_at = tl.program_id(2) * block_q + tl.arange(0, block_q)
@@ -51,7 +51,7 @@ def paged_attention(
     q_row = (request * queries + q_at).to(tl.int64) * heads + head
     q_cell = q_row[:, None] * dim + d_at[None, :]
     q_mask = in_q[:, None] & in_d[None, :]
-    q = tl.load(asked_at + q_cell, mask=q_mask, other=0.0).to(tl.float32)
+    q = tl.load(asked_at + q_cell, mask=q_mask, other=0.0)
     place = tl.load(places_at + request * queries + q_at, mask=in_q, other=0)
     length = tl.load(lengths_at + request)
 
@@ -65,38 +65,39 @@ def paged_attention(
         position = token // page_size
         entry = request * width + position
         page = tl.load(table_at + entry, mask=inside, other=0).to(tl.int64)
-        good = inside & (page >= 0) & (page < pages)
+        named = inside & (page >= 0) & (page < pages)
+        wrong = inside & ~named
         if check:
-            wanted = tl.load(expected_at + entry, mask=good, other=0)
-            before = tl.load(tags_at + page, mask=good, other=0, volatile=True)
-            good = good & (before == wanted)
+            wanted = tl.load(expected_at + entry, mask=named, other=0)
+            before = tl.load(tags_at + page, mask=named, other=0, volatile=True)
             # No load of the page is moved in front of that of its tag.
             tl.debug_barrier()
         row = (page * page_size + token % page_size) * heads + head
         cell = row[:, None] * dim + d_at[None, :]
-        mask = good[:, None] & in_d[None, :]
-        k = tl.load(keys_at + cell, mask=mask, other=0.0).to(tl.float32)
-        v = tl.load(values_at + cell, mask=mask, other=0.0).to(tl.float32)
+        # What is loaded does not depend on the tag: the compiler may load a tag twice, and see two.
+        mask = named[:, None] & in_d[None, :]
+        k = tl.load(keys_at + cell, mask=mask, other=0.0)
+        v = tl.load(values_at + cell, mask=mask, other=0.0)
         if check:
             # The tag once more: a write that began in between has taken it away before it touched the page.
             tl.debug_barrier()
-            after = tl.load(tags_at + page, mask=good, other=0, volatile=True)
-            good = good & (after == wanted)
-        flag = flag | (inside & ~good).to(tl.int32)
+            after = tl.load(tags_at + page, mask=named, other=0, volatile=True)
+            wrong = wrong | (named & ((before != wanted) | (after != wanted)))
+        flag = flag | wrong.to(tl.int32)
         far = tl.abs(position[None, :] - place[:, None]).to(tl.float32)
         scores = tl.dot(q, tl.trans(k), input_precision="ieee") * scale - slope * far
-        scores = tl.where(good[None, :], scores, -float("inf"))
+        scores = tl.where(named[None, :], scores, -float("inf"))
         higher = tl.maximum(most, tl.max(scores, 1))
         # Nothing usable so far: any finite number keeps the exponentials at zero.
         base = tl.where(higher == -float("inf"), 0.0, higher)
         weights = tl.exp(scores - base[:, None])
         fade = tl.exp(most - base)
         total = total * fade + tl.sum(weights, 1)
-        read = read * fade[:, None] + tl.dot(weights, v, input_precision="ieee")
+        read = read * fade[:, None] + tl.dot(weights.to(v.dtype), v, input_precision="ieee")
         most = higher
     broken = tl.max(flag, 0)
     out = read / tl.where(total == 0.0, 1.0, total)[:, None]
     out = tl.where(broken > 0, 0.0, out)
     tl.store(out_at + q_cell, out.to(out_at.dtype.element_ty), mask=q_mask)
     if broken > 0:
-        tl.store(flags_at + request, MISPLACED)
+        tl.store(flags_at + request, 1)
