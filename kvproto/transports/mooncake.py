@@ -25,8 +25,8 @@ SETTINGS = {
     "GLOG_minloglevel": "2",
 }
 
-COMPLETED = 1
-"""What the engine says of a write that is through."""
+WAITING, COMPLETED = 0, 1
+"""What the engine says of a call that is under way, and of one that is through."""
 
 
 class Mooncake(Ledger):
@@ -64,28 +64,32 @@ class Mooncake(Ledger):
                     raise process.broken("the engine does not register a pool")
 
     def post(self, moves: Sequence[Move]) -> tuple[int, ...]:
-        """Submit every write to the sending engine; each is at the gate when this returns."""
+        """Submit the writes to the sending engine, several as a batch; they are at the gate when this returns."""
         writes = self._register(moves)
-        for write in writes:
-            self._submit(write)
+        if self._engine_sends:
+            self._submit(writes)
+        else:
+            self._write_down(writes)
         return writes
 
-    def _submit(self, write: int) -> None:
-        source, target, size = self._places(write)
-        if not self._engine_sends:
-            answer = self._engines.ask("script", source=source, target=target, size=size, framing=self._framing)
-            self._held[write] = int(answer["number"])
-            if self._framing == 1:
-                self._tell(write, Told.SUCCESS)
-            return
-        answer = self._engines.ask("post", source=source, target=target, size=size)
+    def _submit(self, writes: tuple[int, ...]) -> None:
+        answer = self._engines.ask("post", writes=[self._places(write) for write in writes])
         if not answer["held"]:
             raise self._engines.broken("a write did not get to the gate")
         if answer["framing"] != self._framing:
             raise self._engines.broken(f"the engine speaks framing {answer['framing']}")
-        self._held[write] = int(answer["number"])
-        self._note(write, "held before the receiving engine")
-        self._hear(write, int(answer["status"]))
+        for write, number in zip(writes, answer["numbers"], strict=True):
+            self._held[write] = int(number)
+            self._note(write, "held before the receiving engine")
+        self._hear(writes[0], int(answer["status"]))
+
+    def _write_down(self, writes: tuple[int, ...]) -> None:
+        for write in writes:
+            source, target, size = self._places(write)
+            answer = self._engines.ask("script", source=source, target=target, size=size, framing=self._framing)
+            self._held[write] = int(answer["number"])
+            if self._framing == 1:
+                self._tell(write, Told.SUCCESS)
 
     def _places(self, write: int) -> tuple[int, int, int]:
         move, regions = self._entry(write).move, self._engines.arena.regions
@@ -93,9 +97,10 @@ class Mooncake(Ledger):
         return source.page(move.source_page), target.page(move.target_page), target.page_size
 
     def _hear(self, write: int, status: int) -> None:
-        """Note what the engine says of a write, if it says that the write is over."""
-        if status != 0:
-            self._tell(write, Told.SUCCESS if status == COMPLETED else Told.FAILED)
+        """Note what the engine says, if it says that the write's call is over.  It speaks of calls, not of writes."""
+        if status != WAITING:
+            for each in self.call(write):
+                self._tell(each, Told.SUCCESS if status == COMPLETED else Told.FAILED)
 
     def land(self, write: int, upto: int | None = None) -> None:
         """Let a write through to the receiving engine, or its bytes up to that one, and see them arrive."""
@@ -124,8 +129,10 @@ class Mooncake(Ledger):
         if not self._engine_sends:
             self._tell(write, told)
             return
-        self._hear(write, int(self._engines.ask(event, number=self._held[write])["status"]))
-        if self.told(write) is not told:
+        status = int(self._engines.ask(event, number=self._held[write])["status"])
+        self._hear(write, status)
+        partly = status == WAITING and len(self.call(write)) > 1 and told is Told.SUCCESS
+        if not partly and self.told(write) is not told:
             raise self._engines.broken(f"the sending engine says {self.told(write).value} and not {told.value}")
 
     def duplicate(self, write: int) -> int:

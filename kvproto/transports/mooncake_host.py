@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +16,31 @@ from kvproto.transports import mooncake_wire as wire
 from kvproto.transports.hosting import Answer, serve, wait_for
 from kvproto.transports.mooncake_gate import Gate
 
-WAITING = 0
-"""What the engine says of a write that is under way."""
+WAITING, COMPLETED, FAILED = 0, 1, -1
+"""What the engine says of a write."""
+
+
+class Call:
+    """What the sending engine says of a write, or of all that one call posted."""
+
+    def __init__(self, engine: Any, handle: int, *, batch: bool) -> None:
+        self._engine = engine
+        self._handle = handle
+        self._status = WAITING
+        self._batch = batch
+        if batch:
+            # The engine's only question about a batch waits for the answer.
+            threading.Thread(target=self._wait, daemon=True).start()
+
+    def _wait(self) -> None:
+        code = int(self._engine.get_batch_transfer_status([self._handle]))
+        self._status = COMPLETED if code == 0 else FAILED
+
+    def status(self) -> int:
+        """The engine forgets a write once it has told how it ended, so that is kept here."""
+        if not self._batch and self._status == WAITING:
+            self._status = int(self._engine.transfer_check_status(self._handle))
+        return self._status
 
 
 @dataclass(slots=True)
@@ -39,8 +63,8 @@ class Host:
         self._base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
         self._sender, self._receiver = self._engine(engine_type), self._engine(engine_type)
         self._gate = Gate(self._receiver.get_rpc_port())
-        self._handles: list[int] = []  # of the sending engine; their numbers are the gate's
-        self._last: dict[int, int] = {}
+        self._calls: list[Call] = []  # of every write, by its number at the gate
+        self._answered: set[int] = set()
         self._scripts: dict[int, Script] = {}
 
     def _engine(self, engine_type: Any) -> Any:
@@ -54,20 +78,31 @@ class Host:
         engine = self._sender if role == "source" else self._receiver
         return {"code": engine.register_memory(self._base + start, size)}
 
-    def post(self, source: int, target: int, size: int) -> Answer:
-        """Submit a write and wait until it is at the gate."""
-        peer = f"{wire.LOOPBACK}:{self._gate.port}"
-        handle = self._sender.transfer_submit_write(peer, self._base + source, self._base + target, size)
-        number = len(self._handles)
-        self._handles.append(handle)
-        if not self._gate.wait(number + 1):
+    def post(self, writes: list[tuple[int, int, int]]) -> Answer:
+        """Submit the writes of one call, each a source, a target and a size, and wait until all are at the gate."""
+        first = len(self._calls)
+        self._calls += [self._submit(writes)] * len(writes)
+        if not self._gate.wait(len(self._calls)):
             return {"held": False}
-        request = self._gate.request(number)
-        right = (request.address, request.size) == (self._base + target, size)
-        if request.framing == 1:
+        # Each has a connection of its own, so they come in any order; what they are is told by where they go.
+        came = {self._gate.request(number).address: number for number in range(first, len(self._calls))}
+        numbers = [came.get(self._base + target, -1) for _, target, _ in writes]
+        framing = self._gate.request(first).framing
+        if framing == 1:
             # There is no answer to wait for: all has left, so the engine must say so.
-            self._settled(number)
-        return {"number": number, "held": right, "framing": request.framing, "status": self._status(number)}
+            self._settled(first)
+        held = sorted(numbers) == list(range(first, len(self._calls)))
+        return {"numbers": numbers, "held": held, "framing": framing, "status": self._calls[first].status()}
+
+    def _submit(self, writes: list[tuple[int, int, int]]) -> Call:
+        peer = f"{wire.LOOPBACK}:{self._gate.port}"
+        sources, targets = ([self._base + write[which] for write in writes] for which in (0, 1))
+        sizes = [size for _, _, size in writes]
+        if len(writes) == 1:
+            handle = self._sender.transfer_submit_write(peer, sources[0], targets[0], sizes[0])
+        else:
+            handle = self._sender.batch_transfer_async_write(peer, sources, targets, sizes)
+        return Call(self._sender, handle, batch=len(writes) > 1)
 
     def script(self, source: int, target: int, size: int, framing: int) -> Answer:
         """Note a write that a script sends when it is released."""
@@ -99,31 +134,20 @@ class Host:
         return {"applied": code in (None, 0) and wait_for(lambda: self._memory[at : at + len(data)] == data)}
 
     def acknowledge(self, number: int) -> Answer:
-        """Let the sender know of success, and wait until its engine says so."""
+        """Let the sender know of success, and wait until its engine says so, if nothing else of the call is held."""
         self._gate.acknowledge(number)
-        return {"status": self._settled(number)}
+        self._answered.add(number)
+        whole = all(other in self._answered for other, call in enumerate(self._calls) if call is self._calls[number])
+        return {"status": self._settled(number) if whole else self._calls[number].status()}
 
     def cut(self, number: int) -> Answer:
         """End the sender's connection, and wait until its engine has noticed."""
         self._gate.cut(number)
         return {"status": self._settled(number)}
 
-    def status(self, number: int) -> Answer:
-        """What the sending engine says of a write now."""
-        return {"status": self._status(number)}
-
     def _settled(self, number: int) -> int:
-        wait_for(lambda: self._status(number) != WAITING)
-        return self._status(number)
-
-    def _status(self, number: int) -> int:
-        """The engine forgets a write once it has told how it ended, so that is kept here."""
-        if number not in self._last:
-            told = self._sender.transfer_check_status(self._handles[number])
-            if told == WAITING:
-                return WAITING
-            self._last[number] = int(told)
-        return self._last[number]
+        wait_for(lambda: self._calls[number].status() != WAITING)
+        return self._calls[number].status()
 
 
 if __name__ == "__main__":

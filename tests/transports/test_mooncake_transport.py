@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from transport_pages import Pages, pages
+from transport_pages import BLANK, Pages, pages
 
 from kvproto.diagnostics import KvError
-from kvproto.transports import Scripted, mooncake, mooncake_wire
+from kvproto.transports import Scripted, Told, mooncake, mooncake_wire, verdict
 from kvproto.transports.mooncake import Mooncake
 
 
@@ -60,6 +60,49 @@ def test_pools_of_pytorch_tensors(real: Mooncake) -> None:
         assert "cccccccc········" == made.read(2)
         real.land(write)
         assert "c" * 16 == made.read(2)
+    finally:
+        real.close()
+
+
+def test_the_engine_reports_on_a_batch_as_a_whole(real: Mooncake) -> None:
+    """One write fails and the batch has failed, at once; its siblings are on their way all the same, and land."""
+    made = Pages(real)
+    try:
+        failed, *siblings = made.post(0, 1, 2)
+        real.fail(failed)
+        assert [Told.FAILED] * 3 == [real.told(write) for write in (failed, *siblings)]
+        assert (failed, *siblings) == real.flying()
+        for write in siblings:
+            real.land(write)
+        assert [BLANK, "b" * 16, "c" * 16] == [made.read(page) for page in range(3)]
+    finally:
+        real.close()
+
+
+def test_a_batch_is_through_once_all_of_it_is(real: Mooncake) -> None:
+    """The engine says nothing while one write of it is held."""
+    made = Pages(real)
+    try:
+        first, last = made.post(0, 1)
+        real.land(last)
+        real.acknowledge(last)
+        assert [Told.NOTHING] * 2 == [real.told(write) for write in (first, last)]
+        real.land(first)
+        real.acknowledge(first)
+        assert [Told.SUCCESS] * 2 == [real.told(write) for write in (first, last)]
+    finally:
+        real.close()
+
+
+def test_a_batch_that_has_left_is_reported_before_any_of_it_is_applied(real: Mooncake) -> None:
+    """Framing 1, in which success says nothing of the receiver."""
+    real = Mooncake(framing=1)
+    made = Pages(real)
+    try:
+        writes = made.post(0, 1, 2)
+        assert Told.SUCCESS is verdict(real, writes)
+        assert [BLANK] * 3 == [made.read(page) for page in range(3)]
+        assert writes == real.flying()
     finally:
         real.close()
 
