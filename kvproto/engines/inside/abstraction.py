@@ -90,7 +90,8 @@ def refused(pair: Pair, request: Request) -> bool:
 def _doomed(pair: Pair, request: Request) -> bool:
     where = places.prefill(pair, request)
     if where in ("BOOTSTRAP", "INFLIGHT"):
-        request.doomed = request.source.disagg_kv_sender.conclude_state == pair.failed
+        # A sender that has timed out has concluded too, and its room says so.
+        request.doomed = request.aborted and request.source.disagg_kv_sender.conclude_state == pair.failed
     elif where == "FORWARD":
         request.doomed = request.source.to_finish is not None and not request.stub
     return request.doomed

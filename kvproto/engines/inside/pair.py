@@ -64,6 +64,7 @@ class Request:
     stub: bool = False
     turned_away: bool = False
     timed_out: bool = False
+    aborted: bool = False
     doomed: bool = False
     computed: bool = False
     chunk: int = 0

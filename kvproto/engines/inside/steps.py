@@ -278,7 +278,15 @@ class Steps:
 
     def may_bootstrap_failure(self, request: Request) -> str:
         """The room has failed."""
-        return self._where(request, "BOOTSTRAP", "WAITING", on=places.prefill) or self._failed(request)
+        said = self._where(request, "BOOTSTRAP", "WAITING", on=places.prefill)
+        if not said and places.prefill(self.pair, request) == "WAITING" and self._left_alone(request):
+            return f"{request.label} is to be aborted, and the pass over the waiting queue leaves such requests alone"
+        return said or self._failed(request)
+
+    def _left_alone(self, request: Request) -> bool:
+        from sglang.srt.disaggregation.utils import is_aborted
+
+        return bool(is_aborted(request.source))
 
     def _failed(self, request: Request) -> str:
         sender = request.source.disagg_kv_sender
@@ -301,7 +309,7 @@ class Steps:
         said = self._where(request, "WAITING", on=places.prefill)
         if said:
             return said
-        if not self._failed(request):
+        if not self._failed(request) and not self._left_alone(request):
             return f"the room of {request.label} has failed, and the same pass first retires such requests"
         wanted = -(-len(request.source.origin_input_ids) // PAGE)
         free = len(self.pair.free(self.pair.prefill)) - SPARE
@@ -376,6 +384,7 @@ class Steps:
         """The abort arrives."""
         request.cancel_prefill = False
         self._abort(self.pair.prefill, request)
+        request.aborted = True
 
     def _abort(self, side: Any, request: Request) -> None:
         from sglang.srt.managers.io_struct import AbortReq
