@@ -213,3 +213,16 @@ def test_a_transport_with_an_endpoint_is_refused(kv: Kv) -> None:
 
     assert 2 == code
     assert err.startswith("error KV026  --transport says nothing with --http\n")
+
+
+def test_engines_on_a_shared_network_are_told(kv: Kv, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the kernel gives them none of their own, whoever runs them should know that they can be reached."""
+
+    class Open(Scripted):
+        isolated = False
+
+    monkeypatch.setattr("kvproto.cli.moving.make", lambda name, **_: Open())
+    code, out, _ = kv("replay", str(path("outline-incident-reads_own_writes")), "--events")
+
+    assert 0 == code
+    assert "the engines shared this machine's network, on which they listen on all interfaces\n" in out
