@@ -11,12 +11,12 @@ from kvproto.prove.lower_simplify import existing
 from kvproto.prove.lower_values import Elements, Members, as_formula, some_element, variable
 
 if TYPE_CHECKING:
-    from kvproto.prove.lower_exprs import Expressions
+    from kvproto.prove.lower_reading import Reading
 
 _FLIPPED = {"<": ">", "<=": ">=", "==": "==", "!=": "!="}
 
 
-def zero_test(where: Expressions, expr: Binary) -> Formula | None:
+def zero_test(where: Reading, expr: Binary) -> Formula | None:
     """A comparison of a count with 0 (or one that means the same, such as `< 1`) as a formula; None for others."""
     if expr.op not in _FLIPPED:
         return None
@@ -62,7 +62,7 @@ def _counts(body: Expr) -> bool:
     return (isinstance(body, Unary) and body.op in ("int", "card")) or _is_count(body)
 
 
-def _positive(where: Expressions, expr: Expr) -> Formula:
+def _positive(where: Reading, expr: Expr) -> Formula:
     match expr:
         case Const():
             return Truth(bool(expr.value))

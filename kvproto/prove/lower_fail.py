@@ -34,6 +34,50 @@ def refuse_type(text: str, reason: str) -> NoReturn:
     refuse("KV162", f"{text} is no relation over sorts", None, reason, f"use sets and arrays over sorts; {SIZES_ONLY}")
 
 
+def refuse_element(sort: str, loc: Loc) -> NoReturn:
+    """KV161: an element with a name of its own."""
+    refuse(
+        "KV161",
+        f"an element of {sort} is named",
+        loc,
+        "a proof is about any number of elements, of which none has a number or a name of its own",
+        f"make it a parameter, or a field of the state of type {sort}; {SIZES_ONLY}",
+    )
+
+
+def refuse_number(sort: str, loc: Loc) -> NoReturn:
+    """KV161: the number of an element."""
+    refuse(
+        "KV161",
+        f"the number of an element of {sort} is used",
+        loc,
+        "elements are in an order here (`p < q`), but have no numbers",
+        f"compare the elements themselves; {SIZES_ONLY}",
+    )
+
+
+def refuse_count(loc: Loc) -> NoReturn:
+    """KV163: how many there are."""
+    refuse(
+        "KV163",
+        "elements are counted",
+        loc,
+        "how many there are depends on the sizes of sorts, and a proof is about all sizes",
+        f"ask whether there is one (any, not), or compare sets; {SIZES_ONLY}",
+    )
+
+
+def refuse_arithmetic(op: str, loc: Loc) -> NoReturn:
+    """KV163: a product or quotient of unknown numbers."""
+    refuse(
+        "KV163",
+        f"numbers are combined by {op}, and neither is known",
+        loc,
+        "sums, differences and known multiples of numbers can be decided, products and quotients cannot",
+        f"give one of the numbers a value: --set NAME=VALUE; {SIZES_ONLY}",
+    )
+
+
 def placed(found: Sequence[Diagnostic], sources: Mapping[str, str]) -> list[Diagnostic]:
     """The same, each once and with its source line."""
     told: dict[tuple[str, str, Loc | None], Diagnostic] = {}

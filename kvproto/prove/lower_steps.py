@@ -37,8 +37,9 @@ from kvproto.prove.formula import (
     neg,
 )
 from kvproto.prove.formula import And as AndFormula
-from kvproto.prove.lower_exprs import Expressions, known_values, literal, none_of, term_of
-from kvproto.prove.lower_fail import SIZES_ONLY, refuse
+from kvproto.prove.lower_exprs import Expressions
+from kvproto.prove.lower_fail import SIZES_ONLY, refuse, refuse_element
+from kvproto.prove.lower_quants import known_values
 from kvproto.prove.lower_simplify import existing, simple_term, simplified
 from kvproto.prove.lower_state import Leaf, functional, ite
 from kvproto.prove.lower_values import (
@@ -50,7 +51,10 @@ from kvproto.prove.lower_values import (
     Members,
     as_formula,
     equal,
+    literal,
     merged,
+    none_of,
+    term_of,
     truth_as_finite,
     variable,
 )
@@ -212,7 +216,7 @@ class Steps(Expressions):
         """Known values one after the other; elements of a sort all at once."""
         if isinstance(stmt.domain.type, SortT):
             if not stmt.domain.whole:
-                self._one_element(stmt.domain.type.name, stmt.loc)
+                refuse_element(stmt.domain.type.name, stmt.loc)
             self._all_at_once(stmt, stmt.domain.type.name)
             return
         for value in known_values(stmt.domain.type, stmt.domain.values, stmt.loc):

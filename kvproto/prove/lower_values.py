@@ -18,8 +18,10 @@ from kvproto.prove.formula import (
     Compare,
     Formula,
     Num,
+    Plus,
     Same,
     Term,
+    Times,
     Truth,
     Var,
     conj,
@@ -272,3 +274,40 @@ def iff(one: Formula, other: Formula) -> Formula:
 def _every(sort: str, test: Predicate) -> Formula:
     var = fresh_var(sort)
     return forall((var,), test(var))
+
+
+def literal(value: Value) -> Meaning:
+    """A known value."""
+    if isinstance(value, bool):
+        return Truth(value)
+    if isinstance(value, int):
+        return Number(Num(value))
+    return Finite(((value, TRUE),))
+
+
+def none_of(found: Meaning) -> Formula:
+    """When a value is None."""
+    return found.none if isinstance(found, Element | Number | Finite) else FALSE
+
+
+def term_of(found: Meaning) -> Term:
+    """A number."""
+    if isinstance(found, Number):
+        return found.term
+    return Choose(as_formula(found), Num(1), Num(0))
+
+
+def plus(one: Term, other: Term) -> Term:
+    """A sum, computed where both sides are known."""
+    if isinstance(one, Num) and isinstance(other, Num):
+        return Num(one.value + other.value)
+    if one == Num(0):
+        return other
+    return one if other == Num(0) else Plus(one, other)
+
+
+def times(factor: int, term: Term) -> Term:
+    """A multiple."""
+    if isinstance(term, Num):
+        return Num(factor * term.value)
+    return term if factor == 1 else Times(factor, term)

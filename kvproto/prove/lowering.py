@@ -43,12 +43,12 @@ from kvproto.prove.formula import (
     walk,
 )
 from kvproto.prove.fragment import General, general, param_key
-from kvproto.prove.lower_exprs import Duty, World, literal
 from kvproto.prove.lower_fail import SIZES_ONLY, NotGeneral, placed, refuse
+from kvproto.prove.lower_reading import Duty, World
 from kvproto.prove.lower_simplify import simple_term, simplified, tidied, tidied_term
 from kvproto.prove.lower_state import Bounds, Layout, Leaf, layout_of, typing_of
 from kvproto.prove.lower_steps import Steps
-from kvproto.prove.lower_values import Elements, Meaning, Members, Number, iff, nothing, variable
+from kvproto.prove.lower_values import Elements, Meaning, Members, Number, iff, literal, nothing, variable
 from kvproto.prove.theory import Clause, Obligation, Theory, Transition, Update
 
 
