@@ -94,8 +94,10 @@ class State(Record):
     """Pages keep what is in them when they are given back."""
 
     owner: Array(Page, Opt(Req))
-    expects: Array(Req, Array(Page, Opt(Tag)))  # the tag issued to a request for a page; prefill knows it too
-    issued: Array(Page, Set(Tag))
+    expects: Array(Page, Opt(Tag))  # the tag that the owner compares with
+    told: Array(Req, Array(Page, Opt(Tag)))  # the tag that prefill puts to the block of a request for a page
+    used: Set(Tag)  # issued before, where tags are new for all pages
+    issued: Array(Page, Set(Tag))  # issued before for the page, where they are not
     held: Array(Page, Block)
     source: Array(Place, Block)
     posted: Array(Place, Write)  # looked at where writes are not misdirected, or producers do not stamp
@@ -110,17 +112,14 @@ network = Machine("network", "lands blocks as it likes")
 
 
 def is_new(s, p, g):
-    """Whether tag `g` may be issued for page `p`."""
-    if cfg.unique:
-        return not any(g in s.issued[q] for q in Page)
-    return g not in s.issued[p]
+    """Whether tag `g` has not been issued yet, or not for page `p`."""
+    return g not in s.used if cfg.unique else g not in s.issued[p]
 
 
 def forgotten(s, g):
-    """Whether nobody expects tag `g` and nothing carries it."""
-    expected = any(s.expects[r][p] == g for r in Req for p in Page)
-    carried = any(s.held[p].tag == g for p in Page) or any(s.source[a].tag == g for a in Place)
-    return not expected and not carried
+    """Whether nobody knows tag `g` and nothing carries it."""
+    known = any(s.expects[p] == g or s.held[p].tag == g for p in Page) or any(s.source[a].tag == g for a in Place)
+    return not known and not any(s.told[r][p] == g for r in Req for p in Page)
 
 
 @action(decode)
@@ -129,8 +128,12 @@ def reserve(s, r: Req, p: Page, g: Tag):
     require(s.owner[p] is None)
     require(is_new(s, p, g) or (cfg.recycles and forgotten(s, g)) or not cfg.fresh)
     s.owner[p] = r
-    s.expects[r][p] = g
-    s.issued[p].add(g)
+    s.expects[p] = g
+    s.told[r][p] = g
+    if cfg.unique:
+        s.used.add(g)
+    else:
+        s.issued[p].add(g)
     if cfg.carrier == Carrier.ALLOCATOR:
         s.held[p].tag = g
 
@@ -138,14 +141,14 @@ def reserve(s, r: Req, p: Page, g: Tag):
 @action(prefill)
 def compute(s, r: Req, p: Page, a: Place):
     """Prefill computes the block of request {r} for page {p} in place {a}, whatever became of the request."""
-    require(s.expects[r][p] is not None)
+    require(s.told[r][p] is not None)
     require(s.posted[a].to is None or not cfg.holds_source)
     if not cfg.duplicates:
         require(p not in s.computed[r])
         s.computed[r].add(p)
     s.source[a].of = r
     s.source[a].at = p
-    s.source[a].tag = s.expects[r][p]
+    s.source[a].tag = s.told[r][p]
 
 
 @action(prefill)
@@ -175,9 +178,7 @@ def land(s, a: Place, p: Page, again: Bool):
     if cfg.carrier == Carrier.WRITE:
         s.held[p].tag = s.source[a].tag if cfg.stamped_by_producer else s.posted[a].tag
     elif cfg.carrier == Carrier.LANDING:
-        for r in Req:
-            if s.owner[p] == r:
-                s.held[p].tag = s.expects[r][p]
+        s.held[p].tag = s.expects[p]
     if not (cfg.duplicates and again):
         s.posted[a].to = None
         s.posted[a].tag = None
@@ -187,22 +188,18 @@ def land(s, a: Place, p: Page, again: Bool):
         s.source[a].tag = None
 
 
-def matches(s, r, p, g):
-    """Whether request `r` has page `p`, and it carries tag `g`, which the request expects there."""
-    return s.owner[p] == r and s.expects[r][p] == g and s.held[p].tag == g
-
-
 @action(decode)
-def check(s, r: Req, p: Page, g: Tag):
-    """Before it reads page {p}, request {r} finds its tag {g} there."""
-    require(cfg.checks_first and s.look[p] == Look.NOT and matches(s, r, p, g))
+def check(s, p: Page, g: Tag):
+    """Before it reads page {p}, its owner finds the tag {g} there that it expects."""
+    require(cfg.checks_first and s.look[p] == Look.NOT)
+    require(s.expects[p] == g and s.held[p].tag == g)
     s.look[p] = Look.CHECKED
 
 
 @action(decode)
 def read(s, r: Req, p: Page, g: Tag):
     """Request {r}, which expects tag {g}, reads page {p}."""
-    require(s.owner[p] == r and s.expects[r][p] == g)
+    require(s.owner[p] == r and s.expects[p] == g)
     require(s.look[p] == (Look.CHECKED if cfg.checks_first else Look.NOT))
     require(s.held[p].tag == g or not cfg.checks_within)
     if s.held[p].of == r and s.held[p].at == p:
@@ -213,25 +210,27 @@ def read(s, r: Req, p: Page, g: Tag):
 
 
 @action(decode)
-def check_again(s, r: Req, p: Page, g: Tag):
-    """After it has read page {p}, request {r} finds its tag {g} there."""
-    require(cfg.checks_after and s.look[p] == Look.READ and matches(s, r, p, g))
+def check_again(s, p: Page, g: Tag):
+    """After it has read page {p}, its owner finds the tag {g} there that it expects."""
+    require(cfg.checks_after and s.look[p] == Look.READ)
+    require(s.expects[p] == g and s.held[p].tag == g)
     s.look[p] = Look.ACCEPTED
 
 
 @action(decode)
-def release(s, r: Req, p: Page):
-    """Page {p} of request {r} is free, whatever is under way."""
-    require(s.owner[p] == r)
+def release(s, p: Page):
+    """Page {p} is free, whatever is under way."""
+    require(s.owner[p] is not None)
     s.owner[p] = None
+    s.expects[p] = None
     s.look[p] = Look.NOT
 
 
-@action(decode)
+@action(prefill)
 def forget(s, r: Req, p: Page):
-    """Both sides forget the tag that request {r} had for page {p}."""
-    require(cfg.recycles and s.owner[p] != r and s.expects[r][p] is not None)
-    s.expects[r][p] = None
+    """Prefill forgets the tag that request {r} had for page {p}."""
+    require(cfg.recycles and s.told[r][p] is not None)
+    s.told[r][p] = None
 
 
 @invariant("what a request accepts is its own block for that page")
@@ -256,10 +255,7 @@ def reused(s):
 def late(s):
     """Without that there would be no late write to guard against."""
     return any(
-        s.source[a].of == r and s.owner[p] != r and s.expects[r][p] is not None
-        for a in Place
-        for r in Req
-        for p in Page
+        s.source[a].of == r and s.owner[p] != r and s.told[r][p] is not None for a in Place for r in Req for p in Page
     )
 
 
