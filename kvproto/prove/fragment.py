@@ -9,8 +9,11 @@ agree by chance, are looked for in the text.
 from __future__ import annotations
 
 import ast
+import inspect
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from kvproto.diagnostics import Diagnostic, KvError, Loc
@@ -21,6 +24,7 @@ from kvproto.lang.bind import Chosen, sorts_of
 from kvproto.lang.binding import Binding, Number
 from kvproto.lang.frontend.build import build
 from kvproto.lang.model import Model
+from kvproto.lang.source import load
 from kvproto.passes.fold import fold
 from kvproto.prove.formula import INT, Apply, Num, Plus, Symbol, Term, Times
 from kvproto.prove.lower_fail import SIZES_ONLY, NotGeneral, placed
@@ -306,12 +310,32 @@ def sizes_in_text(model: Model, system: System) -> Iterator[Diagnostic]:
 def _operands(node: ast.AST) -> list[ast.expr]:
     """Where a sort stands for its size."""
     match node:
-        case ast.Call(func=ast.Name(id="len" | "int" | "range" | "Int" | "Queue" | "Bag"), args=args):
+        case ast.Call(func=ast.Name(id="len" | "range" | "Int"), args=args):
             return args
+        case ast.Call(func=ast.Name(id="Queue" | "Bag"), args=[_, *sizes]):
+            return sizes
         case ast.BinOp(left=left, right=right):
             return [left, right]
         case _:
             return []
+
+
+def at_its_field(problem: NotGeneral, model: Model) -> NotGeneral:
+    """The same error, where it is about a part of the state at the annotation of that field."""
+    return NotGeneral([_at_field(one, model) for one in problem.all])
+
+
+def _at_field(one: Diagnostic, model: Model) -> Diagnostic:
+    names = re.findall(r"[A-Za-z_]\w*", one.message.split(" ")[0])
+    for cls in model.state.__mro__:
+        file = inspect.getsourcefile(cls) if one.loc is None and names and cls is not object else None
+        for node in ast.walk(load(Path(file)).tree) if file else ():
+            if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == names[0]:
+                assert file is not None
+                source = load(Path(file))
+                loc = source.loc(node.annotation)
+                return replace(one, loc=loc, line=source.lines[loc.line - 1])
+    return one
 
 
 # --- symbolic numbers ---------------------------------------------------------------------------------

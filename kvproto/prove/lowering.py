@@ -42,7 +42,7 @@ from kvproto.prove.formula import (
     neg,
     walk,
 )
-from kvproto.prove.fragment import General, general, param_key
+from kvproto.prove.fragment import General, at_its_field, general, param_key
 from kvproto.prove.lower_fail import SIZES_ONLY, NotGeneral, placed, refuse
 from kvproto.prove.lower_reading import Duty, World
 from kvproto.prove.lower_simplify import simple_term, simplified, tidied, tidied_term
@@ -80,7 +80,10 @@ class _Lowering:
         self.system: System = source.system
         self.problems: list[Diagnostic] = []
         self.assumptions = list(source.assumptions)
-        layout = layout_of(self.system.state, self._state_bounds())
+        try:
+            layout = layout_of(self.system.state, self._state_bounds())
+        except NotGeneral as problem:
+            raise at_its_field(problem, source.model) from None
         self.world = World(self.system.state, layout, source.numbers)
 
     def _state_bounds(self) -> Bounds:
