@@ -15,14 +15,16 @@ class Limits:
     """How much is tried.  Counts of work, not seconds, so that the answer is the same on every machine.
 
     `literals` and `variables` (a sort) bound the last template; `resources` is Z3's own measure, for one condition.
-    `candidates` bounds the clauses that are kept under test at one time.
+    `candidates` bounds the clauses that are kept under test at one time.  Where clauses are made on demand, `guided`
+    bounds the states that are excluded, and `proposals` the clauses for one of them.
     """
 
     literals: int = 4
     variables: int = 2
     resources: int = 20_000_000
     candidates: int = 1_500
-    guided: int = 60
+    guided: int = 150
+    proposals: int = 12
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -69,6 +69,12 @@ class Groundwork:
         """Candidates: the shortest valid clauses, the strongest of those with integers."""
         found = minimal_clauses(self.template, self.truth, most, within)
         return strongest(self.implied, lambda clause: instances_of(self.template, clause), found)
+
+    def variables(self, literals: Iterable[int]) -> str:
+        """How many variables of each sort the literals speak of, in words."""
+        used = {var for n in literals for var in free_variables(self.template.literal(n))}
+        counts = {sort: sum(var.sort == sort for var in used) for sort in self.theory.sorts}
+        return ", ".join(f"{count} {sort}" for sort, count in counts.items())
 
     def parts(self, literals: int) -> Iterator[Part]:
         """Literals for longer clauses: over one variable of each sort, then over two of one sort, and so on."""

@@ -38,6 +38,10 @@ class Pool:
         """Whether the clause is alive."""
         return name in self.given or name in self.mined
 
+    def clause(self, name: str) -> Clause:
+        """A clause that is alive."""
+        return self.given[name] if name in self.given else self.mined[name][1]
+
     def give(self, clauses: Iterable[Clause]) -> None:
         """Claims, typing and what users propose: kept as they are or dropped for good."""
         for clause in clauses:

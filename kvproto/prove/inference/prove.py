@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from kvproto.diagnostics import KvError
 from kvproto.prove.conditions import INIT, Condition, conditions
 from kvproto.prove.evaluate import holds
 from kvproto.prove.formula import FALSE
-from kvproto.prove.inference.attempt import Attempt, Proved, Stuck
+from kvproto.prove.inference.attempt import Attempt, Guided, Mined, Stuck
+from kvproto.prove.inference.discharge import Proved
 from kvproto.prove.inference.groundwork import Groundwork
 from kvproto.prove.proof import Limits, Proof, Rejected, Statistics, Undecided
 from kvproto.prove.readable import render
@@ -48,11 +50,15 @@ def prove(
 
 
 def attempts(work: Groundwork) -> Iterator[Attempt]:
-    """Short clauses over all variables first; then longer ones over a part of them."""
+    """Short clauses over all variables first; then longer ones on demand, and all longer ones over few variables."""
     short = min(3, work.limits.literals)
-    yield Attempt(work, short, None)
-    for part in work.parts(short + 1):
-        yield Attempt(work, short, part)
+    first = Mined(work, short)
+    yield first
+    base = first.settled()
+    for depth in (2, 4):
+        yield Guided(work, base, work.limits.literals, depth)
+    for part in islice(work.parts(short + 1), 3):
+        yield Mined(work, short, part)
 
 
 def begins(theory: Theory, solver: Solver) -> None:
