@@ -5,8 +5,6 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-import numpy as np
-
 from kvproto.transports.base import PageMemory
 
 TAG = struct.Struct("<i")
@@ -25,6 +23,9 @@ def get(memory: PageMemory, page: int) -> bytes:
 
 def put(memory: PageMemory, page: int, data: bytes, start: int, stop: int) -> None:
     """Replace the bytes of a page from `start` up to `stop` by those of `data`, a whole page."""
+    # Only here: verbs that tear no page load this module, and need no arrays.
+    import numpy as np
+
     now = get(memory, page)
     both = now[:start] + data[start:stop] + now[stop:]
     numbers = np.frombuffer(both[: -TAG.size], dtype="<f4").copy()
