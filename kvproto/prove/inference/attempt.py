@@ -93,6 +93,7 @@ class Mined(Attempt):
         return found[: self.work.limits.candidates]
 
     def longest(self, clause: Iterable[int]) -> int:
+        """One literal more within the part."""
         return self.short if self.part is None or not self.part.issuperset(clause) else self.short + 1
 
 
