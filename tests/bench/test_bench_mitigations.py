@@ -199,3 +199,16 @@ def test_the_costs_on_a_card(kv: Kv) -> None:
 
     assert 0 == code
     assert "Device: **cuda (" in out
+
+
+def test_the_page_about_costs_names_what_is_measured() -> None:
+    """Every measure has a row in its first table of figures, every operation one in the second."""
+    text = (Path(__file__).parents[2] / "docs" / "cost.md").read_text(encoding="utf-8")
+    ratios, _, times = text.partition("## What it costs")[2].partition("In time and bandwidth")
+
+    def rows(part: str) -> list[str]:
+        cells = [line.split("|")[1].strip() for line in part.splitlines() if line.startswith("| ")]
+        return cells[1:]
+
+    assert [name for name in BY_NAME if not BY_NAME[name].plain] == rows(ratios)
+    assert list(BY_NAME) == rows(times)
