@@ -65,6 +65,8 @@ class _Subject:
 @click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="Fix a parameter or the size of a sort.")
 @click.option("--property", "claims", multiple=True, metavar="NAME", help="Ask for this claim only (repeatable).")
 @click.option("--ticks", is_flag=True, help="Clocks may run out, too.")
+@click.option("--after", metavar="TRACE", help="Begin after the steps of this trace, under its settings.")
+@click.option("--keep", type=click.IntRange(min=1), metavar="N", help="--after: only its first N steps.")
 @click.option("--again", metavar="FILE", help="Take the steps of a schedule that was written before, and no others.")
 @click.option("--trace-dir", default="traces", show_default=True, metavar="DIR", help="Where paths are written.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the outcome as JSON (- for standard output).")
@@ -80,10 +82,11 @@ def explore(target: str | None, impl: str | None, again: str | None, json_file: 
         return _again(again, impl)
     if impl is None:
         raise click.MissingParameter(param_type="option", param_hint="'--impl'", ctx=click.get_current_context())
-    sets = dict(setting(text) for text in given["sets"])
+    first = _first_steps(given["after"], given["keep"])
+    sets: dict[str, Any] = dict(setting(text) for text in given["sets"])
     if given["requests"] is not None:
         sets["Req"] = str(given["requests"])
-    subject = _subject(impl, target, given["scope"], sets)
+    subject = _subject(impl, target, given["scope"], _sizes_of(first) | sets)
     plan = Plan(
         depth=given["depth"],
         schedules=given["schedules"],
@@ -95,6 +98,8 @@ def explore(target: str | None, impl: str | None, again: str | None, json_file: 
     )
     codec.prepare(given["trace_dir"])
     with _driven(subject) as (driven, beside):
+        if first is not None:
+            plan = replace(plan, first=beside.path_of(first.steps))
         result = explored(driven, beside, plan)
         files = _written(subject, beside, result, Path(given["trace_dir"]))
     if json_file != "-":
@@ -103,6 +108,27 @@ def explore(target: str | None, impl: str | None, again: str | None, json_file: 
     if json_file is not None:
         write_json(json_file, summary(result, subject.title, files))
     return result.exit_code
+
+
+def _first_steps(file: str | None, keep: int | None) -> Trace | None:
+    """The trace to begin after, as far as it is to be kept."""
+    if file is None:
+        if keep is not None:
+            raise KvError(
+                "KV026",
+                "--keep says nothing without --after",
+                reason="it is the number of steps that are kept of a trace",
+                cure="leave --keep out, or give --after TRACE",
+            )
+        return None
+    trace = codec.read(file)
+    return trace if keep is None else replace(trace, steps=trace.steps[:keep])
+
+
+def _sizes_of(trace: Trace | None) -> dict[str, Any]:
+    """The sizes of a trace; switches are those of the model that goes beside."""
+    found = {} if trace is None else trace.parameters
+    return {name: value for name, value in found.items() if isinstance(value, int) and not isinstance(value, bool)}
 
 
 def _subject(impl: str, target: str | None, scope: str | None, sets: dict[str, Any]) -> _Subject:
@@ -157,19 +183,19 @@ def _empty(system: System) -> Trace:
 def _written(subject: _Subject, beside: Beside, result: Explored, folder: Path) -> dict[str, str]:
     """Write traces of violations that the model has too, and schedules of everything that it has not."""
     files: dict[str, str] = {}
-    engine = "".join(char if char.isalnum() or char in ".-" else "-" for char in subject.impl)
+    driven = "reference" if subject.impl == REFERENCE else "code"
     for claim, found in result.findings.violations.items():
         run = beside.counterexample(found.path, claim)
         if run is not None:
-            name = "-".join(part for part in (engine, variant(subject.named, subject.chosen)) if part)
+            name = "-".join(part for part in (driven, variant(subject.named, subject.chosen)) if part)
             trace = replace(told(subject.system, run), strength=found.way, shortest=False)
             files[claim] = str(codec.write(trace, folder, variant=name))
         else:
-            files[claim] = _schedule(subject, found.path, f"{claim} is violated", folder, f"{engine}-{claim}")
+            files[claim] = _schedule(subject, found.path, f"{claim} is violated", folder, claim)
     gaps = sorted(result.findings.gaps.values(), key=lambda gap: (len(gap.path), gap.about))
     for number, gap in enumerate(gaps[:MOST_SCHEDULES_WRITTEN], 1):
         about = f"{gap.about}: {gap.detail}"
-        files[gap.about] = _schedule(subject, gap.path, about, folder, f"{engine}-gap{number}")
+        files[gap.about] = _schedule(subject, gap.path, about, folder, f"gap{number}")
     return files
 
 
@@ -178,7 +204,8 @@ def _schedule(subject: _Subject, path: Any, about: str, folder: Path, name: str)
     preset = f"@{subject.chosen.preset}" if subject.chosen.preset else ""
     target = f"{subject.system.model}{preset}"
     kept = Schedule(subject.impl, target, subject.chosen.scope, parameters, about, path)
-    file = folder / f"{name}{SUFFIX}"
+    of = "reference" if subject.impl == REFERENCE else "code"
+    file = folder / f"{target.replace('@', '-')}-{of}-{name}{SUFFIX}"
     write_text(str(file), kept.text())
     return str(file)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from kvproto.engine.blame import conjuncts, refusal
@@ -14,6 +14,7 @@ from kvproto.ir.nodes import Action, System
 from kvproto.ir.types import LeafT, OptT, SetT, SortT, Value, label, leaves, show_path
 from kvproto.passes import run as folded
 from kvproto.trace.trace import State as Shown
+from kvproto.trace.trace import Step
 from kvproto.trace.trace import Value as Told
 
 TICKS = ("waiting_timeout", "bootstrap_timeout", "release_timeout")
@@ -152,6 +153,15 @@ class Beside:
     def _happening(self, action: Action, args: Args) -> Happening:
         pairs = [(p.name, label(value, p.type)) for p, value in zip(action.params, args, strict=True)]
         return Happening(action.name, tuple(pair for pair in pairs if pair[0] not in self._left_out))
+
+    def path_of(self, steps: Sequence[Step]) -> Path:
+        """The steps of a trace as the implementation takes them."""
+        members = {name for names in self._grouped.values() for name in names}
+        return tuple(
+            Happening(step.action, tuple(pair for pair in step.args.items() if pair[0] not in self._left_out))
+            for step in steps
+            if step.action not in members
+        )
 
     def broken(self, state: State) -> frozenset[str]:
         """Invariants that a state breaks."""

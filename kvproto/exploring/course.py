@@ -7,6 +7,7 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from kvproto.diagnostics import KvError
 from kvproto.engine.evaluate import State
 from kvproto.exploring.beside import ENVIRONMENT, TICKS, Beside
 from kvproto.exploring.findings import AT_REST, Findings, Gap, Surplus, Violation, Way
@@ -42,11 +43,20 @@ class Course:
         self.steps = 0
         self.places: set[bytes] = set()
 
-    def begin(self, way: Way) -> Node:
-        """The beginning of both."""
-        did = self.target.begin()
-        node = Node((), did.look, self.beside.start())
-        return self._compared(node, way)
+    def begin(self, way: Way, first: Path = ()) -> Node:
+        """The place after the first steps of both, which have been taken before without a difference."""
+        did = self.target.begin(first)
+        if did.refused:
+            raise KvError(
+                "KV057",
+                f"{self.target.name} does not go along the trace to where the exploration is to begin",
+                reason=f"one of its first {len(first)} steps is refused: {did.refused}",
+                cure="begin earlier:  --keep N",
+            )
+        model: State | None = self.beside.start()
+        for step in first:
+            model = None if model is None else self.beside.after(model, step)
+        return self._compared(Node(first, did.look, model), way)
 
     def offered(self, node: Node) -> list[Happening]:
         """Steps to take from here.  Also notes what the model would allow, and pages that are never given back.

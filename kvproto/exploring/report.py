@@ -19,6 +19,8 @@ def explored_lines(result: Explored, beside: str, files: Mapping[str, str]) -> l
     """
     plan = result.plan
     lines = [f"{result.target}, beside {beside}, {'with' if plan.ticks else 'without'} clocks that run out"]
+    if plan.first:
+        lines.append(f"  from the place after {len(plan.first)} steps, the last of them {plan.first[-1]}")
     lines += [f"  {_extent(extent)}" for extent in result.extents]
     found = result.findings
     for claim in sorted(found.violations):
@@ -94,6 +96,7 @@ def summary(result: Explored, beside: str, files: Mapping[str, str]) -> dict[str
         "model": beside,
         "seed": result.plan.seed,
         "ticks": result.plan.ticks,
+        "first": list(map(str, result.plan.first)),
         "complete": False,
         "exit_code": result.exit_code,
         "extents": [

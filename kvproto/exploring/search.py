@@ -12,7 +12,7 @@ from kvproto.exploring.beside import Beside
 from kvproto.exploring.course import Course, Node
 from kvproto.exploring.findings import DEFAULT, Findings, Violation, Way
 from kvproto.exploring.shorten import shorter
-from kvproto.exploring.target import Happening, Target
+from kvproto.exploring.target import Happening, Path, Target
 
 WEIGHTS = {
     "disconnect": 0.15,
@@ -31,7 +31,8 @@ WEIGHTS = {
 class Plan:
     """How much is explored: every order up to `depth` steps, then `schedules` orders of at most `length` steps.
 
-    `time_limit` (seconds) is for both together, none of it for what is then made shorter.
+    `first` are steps that all of them begin with; depth and length count from there.  `time_limit` (seconds) is for
+    both together, none of it for what is then made shorter.
     """
 
     depth: int = 4
@@ -39,6 +40,7 @@ class Plan:
     length: int = 60
     seed: int = 0
     ticks: bool = False
+    first: Path = ()
     time_limit: float | None = None
     claims: Collection[str] = DEFAULT
     clock: Callable[[], float] = time.monotonic
@@ -83,7 +85,7 @@ def explore(target: Target, beside: Beside, plan: Plan) -> Explored:
     if plan.schedules:
         result.extents.append(_Timed(course, plan, limit).sampled())
     for claim, found in list(result.findings.violations.items()):
-        if found.way == "sampled":
+        if found.way == "sampled" and not plan.first:
             path = shorter(target, beside, found.path, claim, model_too=found.expected)
             result.findings.violations[claim] = Violation(claim, path, found.way, found.expected)
     return result
@@ -109,7 +111,7 @@ class _Timed:
 
     def exhaustive(self) -> Extent:
         """Level by level, each place once; a place where the code has left the model is not gone on from."""
-        first = self.course.begin("bounded")
+        first = self.course.begin("bounded", self.plan.first)
         level, seen, depth = [first] if first.model is not None else [], {first.key}, 0
         while level and depth < self.plan.depth:
             following: list[Node] = []
@@ -166,7 +168,7 @@ class _Timed:
         return self.course.claims <= set(self.course.findings.violations)
 
     def _walk(self, rng: random.Random, seen: set[bytes]) -> None:
-        node = self.course.begin("sampled")
+        node = self.course.begin("sampled", self.plan.first)
         for _ in range(self.plan.length):
             seen.add(node.key)
             steps = self.course.offered(node)

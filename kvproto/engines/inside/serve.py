@@ -56,12 +56,16 @@ class Server:
 
     def on_run(self, asked: dict[str, Any]) -> dict[str, Any]:
         """A fresh pair, and actions until one is refused; states only at the end."""
+        from kvproto.engines.inside import abstraction
+
         self.on_start(asked)
         for number, step in enumerate(asked["steps"]):
             refusal = self.steps.refusal(step["action"], step["args"])
             if refusal:
                 return {"performed": number, "refused": refusal, **self._now()}
             self.steps.perform(step["action"], step["args"])
+            # Some variables keep what was seen in an earlier state, so every state is looked at, as in `perform`.
+            abstraction.look(self.steps.pair)
         return {"performed": len(asked["steps"]), "refused": "", **self._now()}
 
     def _perform(self, action: str, args: dict[str, Any]) -> dict[str, Any]:
