@@ -7,17 +7,21 @@ from typing import Any
 
 import pytest
 
+from kvproto.reference.array import namespace
 from kvproto.reference.outline import Answer, Cluster, Sizes, Switches
 from kvproto.reference.prompts import CANARIES, LABELS, STUBS, page_count, page_text, prompt
 from kvproto.reference.refusal import Refused
 
+pytestmark = pytest.mark.usefixtures("on_each_backend")
+
+ARRAYS = namespace("numpy")
 INCIDENT = Sizes(requests=2, context=8, short_prompt=3, prefill_pages=8, prefill_pool=5, decode_pages=8)
 ROOMY = Sizes(requests=3, context=2, short_prompt=1, prefill_pages=4, prefill_pool=4, decode_pages=2)
 
 
 def cluster(sizes: Sizes = INCIDENT, **switches: bool) -> Cluster:
     """A cluster with some measures on."""
-    return Cluster(sizes, Switches(**switches))
+    return Cluster(sizes, Switches(**switches), xp=ARRAYS)
 
 
 def start(made: Cluster, room: int, *, long: bool = False) -> None:

@@ -10,6 +10,8 @@ from kvproto.reference.outline.transport import Landing, Transport, Write
 from kvproto.reference.pages import Image, Pool
 from kvproto.reference.refusal import Refused
 
+pytestmark = pytest.mark.usefixtures("on_each_backend")
+
 ARRAYS = namespace("numpy")
 
 

@@ -11,6 +11,8 @@ from kvproto.reference.attention import BLANK, attend, encode
 from kvproto.reference.pages import Image, Pool
 from kvproto.reference.refusal import Refused
 
+pytestmark = pytest.mark.usefixtures("on_each_backend")
+
 ARRAYS = namespace("numpy")
 
 

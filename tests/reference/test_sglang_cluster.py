@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import pytest
 
+from kvproto.reference.array import namespace
 from kvproto.reference.prompts import STUBS, page_text, prompt
 from kvproto.reference.refusal import Refused
 from kvproto.reference.sglang import Cluster, Sizes, Switches
 from kvproto.reference.sglang.prefill import FORWARDED, OVER
 from kvproto.reference.sglang.rooms import Status
 
+pytestmark = pytest.mark.usefixtures("on_each_backend")
+
+ARRAYS = namespace("numpy")
 ROOMY = Sizes(requests=3, context=3, prefill_pages=6, prefill_pool=6, decode_pages=6, prefill_rows=3, decode_rows=3)
 
 
 def cluster(sizes: Sizes = ROOMY, **switches: bool) -> Cluster:
     """A cluster with some switches on."""
-    return Cluster(sizes, Switches(**switches))
+    return Cluster(sizes, Switches(**switches), xp=ARRAYS)
 
 
 def bootstrap(made: Cluster, room: int, *, long: bool = False) -> None:

@@ -11,6 +11,8 @@ from kvproto.reference.refusal import Refused
 from kvproto.reference.sglang.memory import Allocator
 from kvproto.reference.sglang.transport import Engine, Write
 
+pytestmark = pytest.mark.usefixtures("on_each_backend")
+
 ARRAYS = namespace("numpy")
 OLD, NEW = "what was there  ", "what came later "
 
