@@ -29,6 +29,7 @@ OPTIONS = (
     click.option("--repeat", type=click.IntRange(1, 1000), default=1, metavar="N", help="Run so often, and compare."),
     click.option("--early-success", is_flag=True, help="The sender is told of success once the bytes have left it."),
     click.option("--landings-last", is_flag=True, help="What if: the same schedule, but writes land after all else."),
+    click.option("--late", multiple=True, metavar="REQUEST", help="What if: the same for this request's writes alone."),
     click.option("--events", is_flag=True, help="Print every event of the transport."),
 )
 
@@ -44,6 +45,7 @@ class Moving:
     repeat: int = 1
     early_success: bool = False
     landings_last: bool = False
+    late: tuple[str, ...] = ()
     events: bool = False
     log: list[str] = field(default_factory=list)
     strange: int = 0
@@ -57,7 +59,9 @@ class Moving:
     def replay(self, trace: Trace, **how: Any) -> ReplayResult:
         """Run a trace as often as was asked for, and give back what the first run gave."""
         if self.landings_last:
-            trace, how = _late(trace), {**how, "what_if": "writes land last"}
+            trace, how = _late(trace, None), {**how, "what_if": "writes land last"}
+        elif self.late:
+            trace, how = _late(trace, self.late), {**how, "what_if": f"writes of {', '.join(self.late)} land last"}
         first, self.log = self._once(trace, how)
         for number in range(2, self.repeat + 1):
             if not self.strange and self._once(trace, how) != (first, self.log):
@@ -93,23 +97,26 @@ class Moving:
             "name": self.transport,
             "early_success": self.early_success,
             "landings_last": self.landings_last,
+            "late": list(self.late),
             "runs": self.repeat,
             "strange_run": self.strange or None,
             "events": self.log,
         }
 
 
-def _late(trace: Trace) -> Trace:
-    """The same schedule with all landings at its end."""
-    late = tuple(step for step in trace.steps if step.action in LANDINGS)
-    if not late:
+def _late(trace: Trace, requests: tuple[str, ...] | None) -> Trace:
+    """The same schedule with all landings at its end, or with those of some requests."""
+    late = [s for s in trace.steps if s.action in LANDINGS and (requests is None or s.args.get("r") in requests)]
+    missing = [name for name in requests or () if name not in {step.args.get("r") for step in late}]
+    if missing or not late:
+        option = f"--late {missing[0]}" if missing else "--landings-last"
         raise KvError(
             "KV026",
-            "--landings-last says nothing about this trace",
-            reason="no write lands in it",
-            cure="leave --landings-last out",
+            f"{option} says nothing about this trace",
+            reason=f"no write{' of that request' if missing else ''} lands in it",
+            cure=f"leave {option} out",
         )
-    return replace(trace, steps=(*(step for step in trace.steps if step.action not in LANDINGS), *late))
+    return replace(trace, steps=(*(step for step in trace.steps if step not in late), *late))
 
 
 def with_transport(command: Callable[..., int]) -> Callable[..., int]:
@@ -117,7 +124,7 @@ def with_transport(command: Callable[..., int]) -> Callable[..., int]:
 
     @functools.wraps(command)
     def given_moving(**given: Any) -> int:
-        names = ("transport", "repeat", "early_success", "landings_last", "events")
+        names = ("transport", "repeat", "early_success", "landings_last", "late", "events")
         return command(moving=Moving(**{name: given.pop(name) for name in names}), **given)
 
     for option in reversed(OPTIONS):

@@ -113,6 +113,12 @@ class Mooncake(Ledger):
             raise self._engines.broken("the receiving engine did not apply a write")
         self._has_arrived(write, stop, size)
 
+    def listen(self, write: int) -> Told:
+        """What the sending engine says of a write by itself, for instance because its own time is up."""
+        if self._engine_sends and self.told(write) is Told.NOTHING:
+            self._hear(write, int(self._engines.ask("status", number=self._held[write])["status"]))
+        return self.told(write)
+
     def acknowledge(self, write: int) -> None:
         """Let the sending engine have the answer that the bytes are applied, and hear what it makes of it."""
         if self.told(write) is Told.NOTHING:

@@ -145,6 +145,10 @@ class Host:
         self._gate.cut(number)
         return {"status": self._settled(number)}
 
+    def status(self, number: int) -> Answer:
+        """What the sending engine says of a write by itself."""
+        return {"status": self._calls[number].status()}
+
     def _settled(self, number: int) -> int:
         wait_for(lambda: self._calls[number].status() != WAITING)
         return self._calls[number].status()

@@ -37,6 +37,13 @@ class EngineProcess:
     def __init__(
         self, module: str, memories: Mapping[str, PageMemory], python: str, settings: Mapping[str, str]
     ) -> None:
+        if not hasattr(os, "memfd_create"):
+            raise KvError(
+                "KV052",
+                "transports by real engines run on Linux only",
+                reason="the pages lie in anonymous memory that two processes share, which this system does not have",
+                cure="leave --transport out: the scripted transport runs everywhere",
+            )
         self.arena = Arena(memories)
         self._words = tempfile.TemporaryFile()  # noqa: SIM115  # what the engines print
         sources = str(Path(__file__).parents[2])

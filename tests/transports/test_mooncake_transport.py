@@ -6,10 +6,11 @@ import gc
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
-from transport_pages import BLANK, Pages, pages
+from transport_pages import BLANK, Pages, fill, pages
 
 from kvproto.diagnostics import KvError
 from kvproto.transports import Scripted, Told, mooncake, mooncake_wire, verdict
@@ -105,6 +106,33 @@ def test_a_batch_that_has_left_is_reported_before_any_of_it_is_applied(real: Moo
         assert writes == real.flying()
     finally:
         real.close()
+
+
+def test_a_time_out_of_the_engine_itself_is_final_and_the_bytes_land(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No answer within its second: the engine says FAILED for good.  The page is given away, and overwritten."""
+    monkeypatch.setitem(mooncake.SETTINGS, "MC_TCP_STATUS_TIMEOUT_SEC", "1")
+    with pages("mooncake") as made:
+        real = made.transport
+        assert isinstance(real, Mooncake)
+        (write,) = made.post(0)
+        assert Told.NOTHING is real.told(write)
+        end = time.monotonic() + 60
+        while real.listen(write) is Told.NOTHING and time.monotonic() < end:
+            time.sleep(0.01)
+        assert Told.FAILED is real.told(write)
+        fill(made.target, 0, "z", tag=9)
+        real.land(write)
+
+        assert "a" * 16 == made.read(0)
+        assert ["page 0: posted", "page 0: sender told: failed", "page 0: landed"] == made.events
+
+
+def test_a_system_without_shared_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error comes before anything is started."""
+    monkeypatch.delattr(os, "memfd_create")
+
+    with pytest.raises(KvError, match=r"KV052.*run on Linux only"):
+        Pages(Mooncake())
 
 
 def test_pages_can_still_be_read_after_the_end(real: Mooncake) -> None:

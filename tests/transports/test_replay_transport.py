@@ -134,6 +134,17 @@ def test_success_before_applied_lets_a_reader_see_pages_that_were_never_written(
     assert events.index("A/0: sender told: success") < events.index("A/0: landed")
 
 
+@pytest.mark.usefixtures("engine")
+def test_success_before_applied_gives_a_reader_the_pages_of_another(kv: Kv) -> None:
+    """Only B's write is late: B reads in its first page, too, what A has left there."""
+    trace = str(path("sglang-incident-reads_no_foreign_data"))
+    code, out, _ = kv("replay", trace, "--transport", "mooncake", "--early-success", "--late", "B")
+
+    assert 0 == code
+    assert out.startswith("what if writes of B land last: 37 steps of the same schedule performed, 0\nblocked\n")
+    assert "request B's answer contains A's canary (pages 0, 1, 2): text that A wrote\n" in out
+
+
 @pytest.mark.parametrize("transport", ["scripted", *MOONCAKE])
 def test_success_once_applied_makes_the_sender_wait(kv: Kv, transport: str, request: pytest.FixtureRequest) -> None:
     """The same schedule is refused where the sender is told only once the bytes are there."""
@@ -184,10 +195,12 @@ def test_a_run_that_differs_is_told(kv: Kv, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_landings_that_are_not_there_cannot_be_last(kv: Kv) -> None:
     """A trace in which nothing lands is refused."""
-    code, _, err = kv("replay", str(path("sglang-0.5.19-failed_stays_failed")), "--landings-last")
+    trace = str(path("sglang-0.5.19-failed_stays_failed"))
+    for option in (["--landings-last"], ["--late", "A"], ["--late", "Q"]):
+        code, _, err = kv("replay", trace, *option)
 
-    assert 2 == code
-    assert err.startswith("error KV026  --landings-last says nothing about this trace\n")
+        assert 2 == code
+        assert err.startswith(f"error KV026  {' '.join(option)} says nothing about this trace\n")
 
 
 def test_an_unknown_transport_is_refused(kv: Kv) -> None:
