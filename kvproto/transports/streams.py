@@ -17,6 +17,10 @@ from kvproto.transports.scripted import Scripted
 from kvproto.transports.stream_lanes import Lane, Lanes, lanes_on
 
 
+REHEARSED = (1, 2, 3, 16)
+"""Lengths of page tables for which a kernel may be compiled differently."""
+
+
 class Copy:
     """One page as bytes in both memories.  What is copied of it is decided when the copy happens: `window`.
 
@@ -91,15 +95,21 @@ class Streams(Scripted):
         self._rehearse(memories)
 
     def _rehearse(self, memories: Mapping[str, PageMemory]) -> None:
-        """Do what a copy does once: a card that loads code for the first time may wait for every stream."""
-        one = next(iter(memories.values()))
-        copy = self._copy(Move("rehearsal", next(iter(memories)), 0, next(iter(memories)), 0))
+        """Do once what will be done while copies are held, before one is.
+
+        A card that loads code for the first time may wait for every stream.
+        """
+        name, one = next(iter(memories.items()))
+        copy = self._copy(Move("rehearsal", name, 0, name, 0))
         copy.limit(0, 0)
-        self._let_go(copy)
+        copy.copy()
         one.arrays.digest(one.keys, one.values, [0])
-        page = one.arrays.zeros(*one.keys.shape[1:])
-        for expected in (None, [0]):
-            one.arrays.attention(page, one.keys, one.values, one.tags, [0], page_bias=1.0, expected=expected)
+        for length in REHEARSED:
+            asked = one.arrays.zeros(length * one.keys.shape[1], *one.keys.shape[2:])
+            for expected in (None, [0] * length):
+                tensors = (one.keys, one.values, one.tags)
+                one.arrays.attention(asked, *tensors, [0] * length, page_bias=1.0, expected=expected)
+        self._let_go(copy)
 
     def post(self, moves: Sequence[Move]) -> tuple[int, ...]:
         """Hand the copies of one call over."""

@@ -128,7 +128,9 @@ def _triton(pool: PagedPool, batch: Batch) -> tuple[Tensor, Tensor]:
     module, kernel = torch(), kernels()
     requests, queries, heads, dim = batch.queries.shape
     flags = module.zeros(requests, dtype=module.int32, device=pool.device)
-    # The kernel strides through tensors that lie in one piece.
+    # The kernel strides through tensors that lie in one piece; a copy of the pool would not be what others write.
+    if not (pool.keys.is_contiguous() and pool.values.is_contiguous() and pool.tags.is_contiguous()):
+        raise ValueError("the kernel reads pools that lie in one piece")
     asked = batch.queries.contiguous()
     out = module.zeros_like(asked)
     if out.numel() == 0:
