@@ -16,7 +16,6 @@ from kvproto.transports.base import Move, PageMemory
 from kvproto.transports.scripted import Scripted
 from kvproto.transports.stream_lanes import Lane, Lanes, lanes_on
 
-
 REHEARSED = (1, 2, 3, 16)
 """Lengths of page tables for which a kernel may be compiled differently."""
 
