@@ -166,15 +166,12 @@ class Child:
 
     # -------------------------------------------------------------------------------------------- ending
     def close(self) -> None:
-        """End the process."""
+        """End the process, which has nothing to put in order."""
         if self._process.stdin is not None:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()
-        try:
-            self._process.wait(timeout=3)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        self._process.kill()
+        self._process.wait()
         if self._process.stdout is not None:
             self._process.stdout.close()
         self._home.cleanup()

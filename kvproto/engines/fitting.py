@@ -36,6 +36,7 @@ OUTSIDE = {
     "bounded_batch": "bounded batches are off by default",
     "gateway": "there is no router in the harness",
     "patient_balancer": "there is no router in the harness",
+    "aux_loss": "the scripted transfer engine moves every metadata row",
     "decode_tree": "the prefix tree of decode is off by default",
     "larger_pool": "the trace has another pool than it says",
     "unequal_lengths": "truncation of prompts is off by default",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping
 
@@ -18,6 +19,10 @@ STATUS = {
     "FAILED_500": "has HTTP 500",
     "GONE": "is gone",
 }
+
+
+_MIXIN = re.compile(r"(?<=:)\w+Mixin\.")
+"""The name of a class that the scheduler is put together from says nothing that its file does not."""
 
 
 def report_lines(result: Followed) -> list[str]:
@@ -40,7 +45,7 @@ def _step(point: Point) -> list[str]:
     head = f"{point.number:>4}  {point.call}"
     if point.grouped:
         return [f"{head:<34}with the step above: the engine does both in one go"]
-    places = [place.removeprefix("note:") for place in point.points]
+    places = [_MIXIN.sub("", place.removeprefix("note:")) for place in point.points]
     first = places[0] if places else "" if point.refused else "ours: no code of the engine"
     lines = [f"{head:<34}{first}".rstrip()]
     lines += [f"{'':<34}{place}" for place in places[1:]]
