@@ -16,6 +16,7 @@ from kvproto.prove.exact_run import Schedule, path_condition
 from kvproto.prove.exact_world import NotExact
 from kvproto.prove.formula import INT, And, Apply, Atom, Formula, conj, neg, walk
 from kvproto.prove.ground import Base
+from kvproto.prove.refutation_farkas import weights
 from kvproto.prove.solver import Solver
 from kvproto.prove.theory import Clause, Theory
 
@@ -54,7 +55,7 @@ def boundary(theory: Theory, schedules: Iterable[Schedule], *, claim: str = "", 
         for variant in variants(theory, schedule):
             for system in cases(path_condition(theory, variant, wanted.formula)):
                 left = eliminated(system, lambda base: is_open(base, beyond))
-                if left is not None:
+                if left is not None and not weights(left):
                     found.setdefault(reduced(left, known), variant)
     kept = _widened(theory, _needed(list(found.items()), known))
     systems = [system for system, _ in kept]
