@@ -185,13 +185,14 @@ def _write_proof(found: Answer, wanted: Wanted, places: Places) -> str | None:
 def _write_certificate(found: Answer, proof: Any, wanted: Wanted, place: Path) -> str | None:
     from kvproto.cli.options import unwritable
     from kvproto.prove.certificate import Origin, certificate, write
+    from kvproto.prove.ground import Refused
     from kvproto.prove.refutation import NotRefuted
 
     theory = found.theory
     assert theory is not None
     try:
         data = certificate(theory, proof.clauses, proof.cores, _origin(found, wanted, Origin))
-    except NotRefuted as problem:
+    except (NotRefuted, Refused) as problem:
         click.echo(f"no certificate: {problem}", err=True)
         return None
     try:

@@ -124,8 +124,9 @@ def test_what_is_outside_is_named(name: str, tmp_path: Path) -> None:
 
 
 def test_everything_that_is_outside_is_listed(tmp_path: Path) -> None:
-    counts = action("require(len(s.held[r]) > 1)\ns.flag = True") + action("s.owner[p] = Req(0)").replace("def act", "def name")
-    model = model_of(tmp_path, action=counts, claim=CLAIM)
+    counts = action("require(len(s.held[r]) > 1)\ns.flag = True")
+    names = action("s.owner[p] = Req(0)").replace("def act", "def name")
+    model = model_of(tmp_path, action=counts + names, claim=CLAIM)
 
     with pytest.raises(NotGeneral) as caught:
         lower(model, choose(model))

@@ -1,0 +1,270 @@
+"""`kvproto prove`: verdicts, exit codes, what is printed and what is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from small_proofs import STATE, text_of
+
+from kvproto.cli.main import main
+from kvproto.trace import codec
+
+pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'kvproto[prove]'")
+
+Prove = Callable[..., tuple[int, str, str]]
+Write = Callable[..., str]
+
+END = """
+@action(m)
+def end(s, r: Req):
+    s.phase[r] = Phase.OVER
+"""
+
+TWO_AT_MOST = """
+@invariant("two requests at most are over")
+def two_at_most(s):
+    return all(a == b or b == c or a == c for a in Req for b in Req for c in Req
+               if s.phase[a] == Phase.OVER and s.phase[b] == Phase.OVER and s.phase[c] == Phase.OVER)
+"""
+"""Holds in a world of two requests, and in no larger one."""
+
+
+@pytest.fixture
+def prove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Prove:
+    """`prove("proofs.late")`: exit code, output and errors, in a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args: str) -> tuple[int, str, str]:
+        capfd.readouterr()
+        code = main(["prove", *args])
+        out, err = capfd.readouterr()
+        return code, out, err
+
+    return run
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """A small model as a file; its name is the target."""
+
+    def model(**parts: str) -> str:
+        (tmp_path / "small.py").write_text(text_of(**parts), encoding="utf-8")
+        return "small.py"
+
+    return model
+
+
+def result(tmp_path: Path, name: str = "result.json") -> Any:
+    """What --json has written."""
+    return json.loads((tmp_path / name).read_text(encoding="utf-8"))
+
+
+def test_a_proof_is_printed_written_and_checked_again(prove: Prove, tmp_path: Path) -> None:
+    code, out, _ = prove("proofs.late", "--json", "result.json", "--certificate", "late.json", "--smtlib", "smt")
+
+    assert 0 == code
+    assert "PROVED     no_late_write" in out and "for any number of Req and Page" in out
+    assert "    owner[p] == r and owner[p] == r2 -> r == r2" in out
+    told = result(tmp_path)
+    assert ("kvproto.result/1", True, "inductive invariant") == (told["schema"], told["complete"], told["method"])
+    proved = [p for p in told["properties"] if p["kind"] == "invariant"]
+    assert [("holds", "inductive")] * 2 == [(p["verdict"], p["strength"]) for p in proved]
+    assert {"reads_own", "no_late_write"} < {clause["name"] for clause in told["clauses"]}
+    happens = [p for p in told["properties"] if p["kind"] == "sometimes"]
+    assert len(happens) == 3 and all(Path(p["trace"]).is_file() and p["length"] > 0 for p in happens)
+    assert list((tmp_path / "smt").glob("*.smt2"))
+
+    again, checked, _ = prove("--recheck", "late.json")
+    assert 0 == again
+    assert checked.startswith("CHECKED")
+
+
+def test_a_certificate_that_was_changed_is_refused(prove: Prove, tmp_path: Path) -> None:
+    prove("proofs.late", "--certificate", "late.json")
+    data = result(tmp_path, "late.json")
+    data["conditions"][3]["clauses"] = data["conditions"][3]["clauses"][:-1]
+    (tmp_path / "late.json").write_text(json.dumps(data), encoding="utf-8")
+
+    code, out, _ = prove("--recheck", "late.json")
+
+    assert 1 == code
+    assert out.startswith("REFUSED")
+
+
+def test_a_refutation_is_a_trace(prove: Prove, tmp_path: Path) -> None:
+    code, out, _ = prove("proofs.late@at-once", "--json", "result.json", "--trace-dir", "traces")
+
+    assert 1 == code
+    assert "VIOLATED   no_late_write  3 steps with 2 Req, 1 Page" in out
+    found = {p["name"]: p for p in result(tmp_path)["properties"]}
+    assert ("violated", 3) == (found["no_late_write"]["verdict"], found["no_late_write"]["length"])
+    assert 3 == len(codec.read(Path(found["no_late_write"]["trace"])).steps)
+    assert result(tmp_path)["method"] is None
+
+
+def test_what_no_run_breaks_is_proved_beside_what_one_breaks(prove: Prove, tmp_path: Path) -> None:
+    code, out, _ = prove("proofs.incident@tokens", "--json", "result.json", "--no-certificate")
+
+    assert 1 == code
+    assert "VIOLATED" in out
+    assert all(p["verdict"] == "violated" for p in result(tmp_path)["properties"] if p["kind"] == "invariant")
+
+
+def test_a_model_outside_is_checked_for_its_sizes_only(prove: Prove, tmp_path: Path) -> None:
+    code, out, _ = prove("kv_transfer", "--json", "result.json")
+
+    assert 3 == code
+    assert "checked for these sizes only: 3 Req, 6 Page" in out
+    assert "KV163" in out and "models/kv_transfer.py:86" in out and "^^^" in out
+    assert {"inconclusive"} == {p["verdict"] for p in result(tmp_path)["properties"]}
+    assert "KV163" in result(tmp_path)["outside"][0]
+
+
+def test_what_fails_in_larger_worlds_only_is_not_proved(prove: Prove, write: Write, tmp_path: Path) -> None:
+    code, out, _ = prove(write(action=END, claim=TWO_AT_MOST), "--json", "result.json")
+
+    assert 3 == code
+    assert "UNDECIDED  two_at_most" in out
+    assert "before  " in out and "step    end(r=" in out and "after   " in out
+    told = result(tmp_path)
+    assert ["inconclusive"] == [p["verdict"] for p in told["properties"]]
+    assert told["undecided"]["reachable"] is True
+    assert told["undecided"]["step"].startswith("end(")
+
+
+def test_a_fault_in_larger_worlds_only_is_no_proof(prove: Prove, write: Write) -> None:
+    fault = END + """
+@action(m)
+def crowd(s, a: Req, b: Req, c: Req, p: Page):
+    require(a != b and b != c and a != c)
+    require(s.phase[a] == Phase.OVER and s.phase[b] == Phase.OVER and s.phase[c] == Phase.OVER)
+    s.phase[s.owner[p]] = Phase.NEW
+"""
+    claim = """
+@invariant("the flag is never set")
+def unset(s):
+    return not s.flag
+"""
+
+    code, out, _ = prove(write(action=fault, claim=claim))
+
+    assert 3 == code
+    assert "None is used" in out or "KV203" in out
+
+
+def test_a_failed_assertion_is_violated(prove: Prove, write: Write) -> None:
+    action = END.replace("    s.phase", "    assert not s.flag, 'the flag is set'\n    s.flag = True\n    s.phase")
+
+    code, out, _ = prove(write(action=action))
+
+    assert 1 == code
+    assert "VIOLATED   end.assert1" in out
+    assert "PROVED     held_by_owner" in out
+
+
+def test_an_assertion_that_cannot_fail_is_proved(prove: Prove, write: Write, tmp_path: Path) -> None:
+    action = END.replace("    s.phase", "    assert not s.flag, 'the flag is set'\n    s.phase")
+
+    code, _, _ = prove(write(action=action), "--json", "result.json")
+
+    assert 0 == code
+    assert "end.assert1" in {p["name"] for p in result(tmp_path)["properties"] if p["strength"] == "inductive"}
+
+
+def test_a_proof_about_nothing_is_none(prove: Prove, write: Write) -> None:
+    never = """
+@sometimes("the flag is set")
+def set_once(s):
+    return s.flag
+
+@invariant("a page whose flag is set has its owner")
+def owned(s):
+    return not s.flag
+"""
+
+    code, out, _ = prove(write(action=END, claim=never))
+
+    assert 1 == code
+    assert "VACUOUS    set_once" in out
+
+
+def test_a_clause_is_checked_and_never_trusted(prove: Prove, write: Write) -> None:
+    model = write(action=END)
+
+    code, out, _ = prove(model, "--clause", "r, p: s.owner[p] is None", "--clause", "r: Req: s.phase[r] == Phase.NEW")
+
+    assert 0 == code
+    assert "not part of it: r: Req: s.phase[r] == Phase.NEW: end may break it" in out
+
+
+@pytest.mark.parametrize(
+    "text", ["x: s.owner[x] is None", "r: s.phase[r] ==", "r: Room: s.flag", "r, p s.owner[p] == r"]
+)
+def test_a_clause_that_is_not_understood(prove: Prove, write: Write, text: str) -> None:
+    code, _, err = prove(write(), "--clause", text)
+
+    assert 2 == code
+    assert "KV167" in err and text in err
+
+
+def test_a_clause_with_an_unknown_name_is_refused_by_the_language(prove: Prove, write: Write) -> None:
+    code, _, err = prove(write(action=END), "--clause", "p: s.ovner[p] is None")
+
+    assert 2 == code
+    assert "clause.py" in err and "ovner" in err
+
+
+def test_nothing_to_prove(prove: Prove) -> None:
+    code, _, err = prove("proofs.late", "--property", "read")
+
+    assert 2 == code
+    assert "KV169" in err
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("proofs.late", "--certificate", "a.json", "--no-certificate"),
+        ("proofs.late", "proofs.ack", "--certificate", "a.json"),
+        ("--smtlib", "folder"),
+        ("proofs.late", "--recheck", "a.json"),
+    ],
+)
+def test_options_that_contradict_each_other(prove: Prove, args: tuple[str, ...]) -> None:
+    code, _, err = prove(*args)
+
+    assert 2 == code
+    assert "KV026" in err
+
+
+def test_several_targets_have_a_line_each(prove: Prove) -> None:
+    code, out, _ = prove("proofs.late@at-once", "proofs.late@copies-ignored", "--no-certificate")
+
+    lines = out.splitlines()
+    assert 1 == code
+    assert 2 == len(lines)
+    assert all("VIOLATED reads_own, no_late_write" in line for line in lines)
+
+
+def test_prompts_that_leak(prove: Prove) -> None:
+    code, out, _ = prove("sglang@0.5.19", "--set", "pool=681280", "--set", "context=1048576", "--set", "page=64")
+
+    assert 3 == code
+    assert "681274" in out or "681,274" in out
+    assert "the rest of the model" in out
+
+
+def test_numbers_are_open_unless_they_are_set(prove: Prove, write: Write) -> None:
+    tick = "\n@action(m)\ndef tick(s):\n    require(s.now < cfg.hold)\n    s.now = s.now + 1\n"
+    claim = '\n@invariant("time ends")\ndef ends(s):\n    return s.now <= cfg.hold\n'
+
+    code, out, _ = prove(write(state=STATE, action=tick, claim=claim))
+    again, fixed, _ = prove("small.py", "--set", "hold=3")
+
+    assert (0, 0) == (code, again)
+    assert "and every hold with 1 <= hold" in out and "assumes: now has no upper bound" in out
+    assert "assumes: hold is 3" in fixed and "every hold" not in fixed
