@@ -130,6 +130,7 @@ def reserve(s, r: Req, p: Page, g: Tag):
     s.owner[p] = r
     s.expects[p] = g
     s.told[r][p] = g
+    s.look[p] = Look.NOT
     if cfg.unique:
         s.used.add(g)
     else:
@@ -223,7 +224,6 @@ def release(s, p: Page):
     require(s.owner[p] is not None)
     s.owner[p] = None
     s.expects[p] = None
-    s.look[p] = Look.NOT
 
 
 @action(prefill)
@@ -362,6 +362,7 @@ model = Model(
     scopes=[
         Scope("small", "2 requests, 2 pages, 2 places, 2 tags", Req=2, Page=2, Place=2, Tag=2),
         Scope("place", "2 requests, 2 pages, 1 place, 2 tags", Req=2, Page=2, Place=1, Tag=2),
+        Scope("tags", "2 requests, 2 pages, 1 place, 3 tags", Req=2, Page=2, Place=1, Tag=3),
     ],
     pools=[Pool("decode", Page, owner="owner", content="held[p].of")],
 )
