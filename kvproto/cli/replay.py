@@ -47,10 +47,11 @@ def replay(trace: str, sets: tuple[str, ...], json_file: str | None, save: bool,
     if json_file != "-":
         for line in [*report_lines(result), *moving.lines()]:
             say(line)
+    outcome = result.summary() | ({"transport": moving.summary()} if moving.asked else {})
     if json_file is not None:
-        write_json(json_file, result.summary() | ({"transport": moving.summary()} if moving.asked else {}))
+        write_json(json_file, outcome)
     if save:
-        codec.save(with_changes(loaded, replay=result.summary()), Path(trace))
+        codec.save(with_changes(loaded, replay=outcome), Path(trace))
     return 1 if result.divergence is not None or moving.strange else 0
 
 

@@ -177,6 +177,18 @@ def test_the_default_says_nothing_of_transports(kv: Kv, tmp_path: Path) -> None:
     assert "transport" not in json.loads(file.read_text())
 
 
+def test_what_is_stored_names_the_transport(kv: Kv, tmp_path: Path) -> None:
+    """The outcome in the trace file says how it came about, and the file can be read again."""
+    file = tmp_path / "one.trace.json"
+    file.write_bytes(path("outline-incident-reads_own_writes").read_bytes())
+    code, _, _ = kv("replay", str(file), "--early-success", "--save")
+
+    assert 0 == code
+    stored = codec.read(str(file)).replay
+    assert stored is not None
+    assert ("scripted", True) == (stored["transport"]["name"], stored["transport"]["early_success"])
+
+
 def test_a_run_that_differs_is_told(kv: Kv, monkeypatch: pytest.MonkeyPatch) -> None:
     """The third run has an event more: exit code 1, and its number."""
     made: list[Scripted] = []
