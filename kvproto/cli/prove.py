@@ -118,8 +118,29 @@ def _print(
         return
     for line in describe(found, traces, quiet=given["quiet"]):
         say(line)
-    if certificate and not given["quiet"]:
+    if given["quiet"]:
+        return
+    if certificate:
         say(f"  certificate {certificate}")
+    for line in _integers(found):
+        say(f"  {line}")
+
+
+def _integers(found: Answer) -> list[str]:
+    """What else can be said where integers are symbols: whether assumptions could be weaker, or a bounded search."""
+    from kvproto.prove.bounded import describe, search
+    from kvproto.prove.exact_limit import STEPS, limits
+    from kvproto.prove.formula import INT
+    from kvproto.prove.proof import Proof, Undecided
+
+    theory = found.theory
+    if theory is None or all(symbol.result != INT for symbol in theory.rigid):
+        return []
+    if isinstance(found.result, Proof):
+        return [line for limit in limits(theory) for line in limit.lines()]
+    if isinstance(found.result, Undecided):
+        return list(describe(search(theory, dict.fromkeys(theory.sorts, 1), STEPS)))
+    return []
 
 
 def _shipped() -> list[str]:
