@@ -14,6 +14,9 @@ from kvproto.reference.paged.pool import PagedPool, Tensor
 CANARY_TOKENS = 1
 """Tokens at the end of a page that a canary takes."""
 
+CACHED = 1 << 17
+"""Products of 64 bits that a CPU's cache surely holds."""
+
 _ODD = 0x1E3779B97F4A7C15
 """2**62 or so over the golden ratio: multiples of it, modulo 2**64, are spread evenly."""
 
@@ -57,19 +60,25 @@ def checksum(pool: PagedPool, pages: Any) -> Tensor:
     for part, tensor in enumerate((pool.keys, pool.values)):
         words = _words(tensor[where].flatten(1))
         weights = _weights(words.shape[1], part, str(pool.device))
-        by_page = (words * weights).sum(1)
+        by_page = _sums(words, weights)
         # Weights of pages are odd as well, so no page's sum is lost, wherever the page stands.
         places = module.arange(count, dtype=module.int64, device=pool.device) * (2 * _ODD) + _ODD
         total = total + (by_page * places).sum()
     return total
 
 
-def _words(rows: Tensor) -> Tensor:
-    """The bits of rows as numbers below 2**32, or 2**16 for elements of two bytes."""
+def _sums(words: Tensor, weights: Tensor) -> Tensor:
+    """The weighted sum of every row.  On a CPU some rows at a time, so that the products stay in its cache."""
     module = torch()
-    wide = rows.element_size() == 4
-    bits = rows.contiguous().view(module.int32 if wide else module.int16)
-    return bits.to(module.int64) & (0xFFFFFFFF if wide else 0xFFFF)
+    rows = len(words) if words.device.type == "cuda" else CACHED // max(1, words.shape[1])
+    return module.cat([(part * weights).sum(1) for part in words.split(max(1, rows))])
+
+
+def _words(rows: Tensor) -> Tensor:
+    """The bits of rows as signed numbers of 32 bits, or of 16 where they do not come out even."""
+    module = torch()
+    pairs = rows.element_size() == 4 or rows.shape[1] % 2 == 0
+    return rows.contiguous().view(module.int32 if pairs else module.int16)
 
 
 @lru_cache(maxsize=32)
