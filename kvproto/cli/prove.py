@@ -53,7 +53,7 @@ class Places:
 @click.option("--certificate", metavar="FILE", help=f"Where the certificate goes, instead of {CERTIFICATES}.")
 @click.option("--no-certificate", is_flag=True, help="Write no certificates.")
 @click.option("--smtlib", metavar="DIR", help="Write the conditions of the proof as SMT-LIB, for other solvers.")
-@click.option("--recheck", "files", multiple=True, metavar="FILE", help="Check a certificate, and nothing else.")
+@click.option("--recheck", "files", multiple=True, metavar="FILE", help="Check a certificate, or a shipped one by target.")
 @click.option("--json", "json_file", metavar="FILE", help="Write kvproto.result/1 (- for standard output).")
 @click.option("--quiet", "-q", is_flag=True, help="Print only what is not proved.")
 def prove(targets: tuple[str, ...], **given: Any) -> int:
@@ -241,7 +241,7 @@ def _origin(found: Answer, wanted: Wanted, kind: type[Any]) -> Any:
 
 
 def _recheck(files: tuple[str, ...], targets: tuple[str, ...]) -> int:
-    from kvproto.prove.recheck_file import recheck
+    from kvproto.prove.recheck_file import place, recheck
 
     if targets:
         raise KvError(
@@ -252,7 +252,7 @@ def _recheck(files: tuple[str, ...], targets: tuple[str, ...]) -> int:
         )
     code = 0
     for file in files:
-        found = recheck(Path(file))
+        found = recheck(place(file))
         if found.checked is None:
             code = 1
             say(f"REFUSED    {file}: {found.refused}")

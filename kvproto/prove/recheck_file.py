@@ -17,6 +17,7 @@ from kvproto.prove.ground import Refused
 from kvproto.prove.lowering import lower
 from kvproto.prove.recheck import SCHEMA, Checked, check
 from kvproto.prove.recheck_witness import replay
+from kvproto.shipped import ROOT
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,12 @@ class Rechecked:
     witnesses: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()
+
+
+def place(text: str) -> Path:
+    """The file of that name; where there is none, the certificate that ships for the target of that name."""
+    shipped = ROOT / "proofs" / f"{text}.json"
+    return shipped if not Path(text).exists() and shipped.is_file() else Path(text)
 
 
 def recheck(path: Path) -> Rechecked:
