@@ -329,3 +329,24 @@ def test_a_file_that_is_no_schedule(text: str, tmp_path: Path, capsys: pytest.Ca
 
     assert main(["explore", "--again", str(file)]) == 2
     assert capsys.readouterr().err.startswith("error KV011  ")
+
+
+def test_beginning_in_the_middle_of_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = str(Path(__file__).parents[2] / "traces" / "outline-0.5.19-writes_spare_other_requests.trace.json")
+    steps = len(codec.read(trace).steps)
+    asked = ["--after", trace, "--keep", str(steps - 2), "--depth", "2", "--schedules", "0"]
+    where = ["--property", "writes_spare_other_requests", "--trace-dir", str(tmp_path)]
+
+    assert main(["explore", "outline@0.5.19", "--impl", "reference", *asked, *where]) == 1
+
+    (file,) = tmp_path.glob("*.trace.json")
+    assert (len(codec.read(file).steps), codec.read(file).strength) == (steps, "bounded")
+    assert f"from the place after {steps - 2} steps" in capsys.readouterr().out
+
+
+def test_a_place_that_the_code_does_not_reach(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = str(Path(__file__).parents[2] / "traces" / INCIDENT)
+    asked = ["--after", trace, "--set", "reject_at_admission=on", "--trace-dir", str(tmp_path)]
+
+    assert main(["explore", "outline@incident", "--impl", "reference", *asked]) == 2
+    assert capsys.readouterr().err.startswith("error KV057  ")
