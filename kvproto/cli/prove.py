@@ -53,7 +53,7 @@ class Places:
 @click.option("--certificate", metavar="FILE", help=f"Where the certificate goes, instead of {CERTIFICATES}.")
 @click.option("--no-certificate", is_flag=True, help="Write no certificates.")
 @click.option("--smtlib", metavar="DIR", help="Write the conditions of the proof as SMT-LIB, for other solvers.")
-@click.option("--recheck", "files", multiple=True, metavar="FILE", help="Check a certificate, or a shipped one by target.")
+@click.option("--recheck", "files", multiple=True, metavar="FILE", help="Check a certificate, or a shipped target's.")
 @click.option("--json", "json_file", metavar="FILE", help="Write kvproto.result/1 (- for standard output).")
 @click.option("--quiet", "-q", is_flag=True, help="Print only what is not proved.")
 def prove(targets: tuple[str, ...], **given: Any) -> int:
