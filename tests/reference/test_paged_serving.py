@@ -164,6 +164,38 @@ def test_a_shared_page_is_sent_to_both(arrays: Arrays) -> None:
     assert [first, second] == [pair.sink.read(room) for room in (A, B)]
 
 
+def test_a_write_from_a_shared_page_outlives_its_request(arrays: Arrays) -> None:
+    """The page is not given away while anybody refers to it, so what is on its way from it stays what it was."""
+    pair, text = Pair(arrays), prompts.prompt(A, 1)
+    (write,) = pair.sent(A, text)
+    assert 1 == pair.source.admit(B, text)
+
+    assert () == pair.source.release(A)
+    pair.source.admit(C, prompts.prompt(C, 1))
+    pair.source.compute(C)
+    pair.transport.land(write)
+    assert text == prompt_read(pair, (0,))
+
+
+@pytest.mark.parametrize("tags", [False, True])
+def test_a_write_from_a_page_that_was_given_away_brings_what_stands_there(tags: bool, arrays: Arrays) -> None:
+    """Prefill's side of a late write; the tag travels with the bytes, so whoever reads the page notices."""
+    pair = Pair(arrays, Measures(page_tags=tags))
+    (write,) = pair.sent(A, prompts.prompt(A, 1))
+    digest = pair.source.digest(A)
+    assert (0,) == pair.source.release(A)
+    pair.source.admit(C, prompts.prompt(C, 1))
+    pair.source.compute(C)
+    pair.transport.land(write)
+    pair.sink.commit(A, 1, digest)
+
+    if tags:
+        with pytest.raises(Refused, match="does not hold its prompt"):
+            pair.sink.read(A)
+    else:
+        assert prompts.prompt(C, 1) == pair.sink.read(A)
+
+
 # What each measure makes of three runs.
 
 
