@@ -46,7 +46,7 @@ def _implication(clause: Or) -> str:
     consequence = [part for part in clause.parts if not isinstance(part, Not)]
     if not consequence:
         *others, last = premise
-        return f"{_joined(others, ' and ')} -> not {_text(last, inner=True)}" if others else _text(Not(last))
+        return f"{_joined(others, ' and ')} -> {_text(Not(last), inner=True)}" if others else _text(Not(last))
     if not premise:
         return _joined(consequence, " or ")
     return f"{_joined(premise, ' and ')} -> {_joined(consequence, ' or ')}"
@@ -66,7 +66,9 @@ def _text(formula: Formula, *, inner: bool = False) -> str:
         case Not(body=Same() as same):
             return f"{same.left.name} != {same.right.name}"
         case Not():
-            return f"not {_text(formula.body, inner=True)}"
+            inside = _text(formula.body, inner=True)
+            plain = isinstance(formula.body, Atom) and inside.count(" == ") == 1 and " and " not in inside
+            return inside.replace(" == ", " != ") if plain else f"not {inside}"
         case And(parts=()):
             return "true"
         case Or(parts=()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from kvproto.prove.inference.discharge import Discharge, Proved
@@ -30,7 +30,7 @@ class Attempt:
 
     def __init__(self, work: Groundwork, text: str, support: Support | None = None):
         self.work, self.text, self.support = work, text, support
-        self.pool = Pool(work.template, work.implied, self.longest, work.limits.candidates)
+        self.pool = Pool(work.template, work.implied, self.longest(), work.limits.candidates)
         self.rejected: dict[str, Induction] = {}
         self.wanted = {claim.name for claim in work.theory.claims}
 
@@ -66,9 +66,9 @@ class Attempt:
         Houdini(self.work.finite, self.pool, ()).run()
         return [literals for literals, _ in self.pool.mined.values()]
 
-    def longest(self, clause: Iterable[int]) -> int:
+    def longest(self) -> int:
         """How long a clause may become by weakening; as long as it is, unless candidates are weakened."""
-        return sum(1 for _ in clause) - 1
+        return 0
 
     def _stuck(self, reason: str, where: Induction | None) -> Stuck:
         return Stuck(reason, where, tuple(self.pool.dropped))
@@ -92,9 +92,9 @@ class Mined(Attempt):
             found = without_subsumed(self.work.template, found)
         return found[: self.work.limits.candidates]
 
-    def longest(self, clause: Iterable[int]) -> int:
-        """One literal more within the part."""
-        return self.short if self.part is None or not self.part.issuperset(clause) else self.short + 1
+    def longest(self) -> int:
+        """Short clauses are weakened; that all longer ones are candidates would be too many."""
+        return self.short
 
 
 class Guided(Attempt):

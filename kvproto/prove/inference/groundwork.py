@@ -55,6 +55,11 @@ class Groundwork:
         """Atoms that hold in some rows and not in others."""
         return frozenset(n for n, column in enumerate(self.truth.T) if column.any() and not column.all())
 
+    @property
+    def counts(self) -> bool:
+        """Whether the state has integers: there are too many longer clauses with them to try all."""
+        return any(symbol.result == INT for symbol in self.theory.state)
+
     @cached_property
     def finite(self) -> Finite:
         """Conditions over a few elements."""
@@ -77,16 +82,16 @@ class Groundwork:
         return ", ".join(f"{count} {sort}" for sort, count in counts.items())
 
     def parts(self, literals: int) -> Iterator[Part]:
-        """Literals for longer clauses: over one variable of each sort, then over two of one sort, and so on."""
-        if literals > self.limits.literals:
-            return
+        """Views with so few atoms that all clauses of so many literals can be tried."""
+        if literals <= self.limits.literals:
+            for part in self.views():
+                if len({n // 2 for n in part} & self.changing) <= _ATOMS.get(literals, _ATOMS[4]):
+                    yield part
+
+    def views(self) -> list[Part]:
+        """Literals over one variable of each sort, then over two of one sort, and so on to all."""
         full = {sort: sum(var.sort == sort for var in self.template.vars) for sort in self.theory.sorts}
-        done = set()
-        for counts in reversed(list(_counts(self.theory.sorts, full))):
-            part = self._over(counts)
-            if part not in done and len({n // 2 for n in part} & self.changing) <= _ATOMS.get(literals, _ATOMS[4]):
-                done.add(part)
-                yield part
+        return list(dict.fromkeys(self._over(counts) for counts in reversed(list(_counts(self.theory.sorts, full)))))
 
     def _over(self, counts: Mapping[str, int]) -> Part:
         """Literals over the first so many variables of each sort."""

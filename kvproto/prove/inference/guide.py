@@ -13,60 +13,73 @@ import numpy as np
 
 from kvproto.prove.evaluate import holds
 from kvproto.prove.formula import Same
-from kvproto.prove.inference.groundwork import Groundwork
+from kvproto.prove.inference.groundwork import Groundwork, Part
 from kvproto.prove.inference.pool import Pool
 from kvproto.prove.mining.minimal import Literals, canonical, without_subsumed
-from kvproto.prove.mining.rows import Bits, rows
+from kvproto.prove.mining.rows import Bits, Numbers, distinct_rows, rows
 from kvproto.prove.proof import Induction
 from kvproto.prove.theory import Clause, Structure
 
-_ROWS = 200
-"""Choices of the variables that are looked at, for one state."""
+_NODES = 300
+"""Partial clauses that are looked at, for one choice of the variables."""
 
 
 class Guide:
-    """Proposes clauses of at most `longest` literals, `count` for a state."""
+    """Proposes clauses of at most `longest` literals, about `count` for a state.
+
+    Clauses over few variables come first: they say more, and there are fewer of them.
+    """
 
     def __init__(self, work: Groundwork, longest: int, count: int):
         self.work, self.longest, self.count = work, longest, count
-        self.same = [n for n, atom in enumerate(work.template.atoms) if isinstance(atom, Same)]
+        self.views = [_View(work, part) for part in work.views()]
 
     def excluding(self, state: Structure) -> list[Literals]:
-        """The shortest clauses that are false in the state, in a fixed order."""
+        """Short clauses that are false in the state, in a fixed order."""
         template = self.work.template
         here = rows(template, [state])
-        here = here[~here[:, self.same].any(axis=1)][:_ROWS]
         found: dict[Literals, None] = {}
-        for row in here:
-            for places in self._missing(row):
-                found[canonical(template, [2 * n + int(row[n]) for n in places])] = None
+        for view in self.views:
+            for clause in view.clauses(here, self.longest):
+                found[canonical(template, clause)] = None
+            if len(found) >= self.count:
+                break
         return without_subsumed(template, list(found))[: self.count]
 
-    def _missing(self, row: Bits) -> Iterator[tuple[int, ...]]:
-        """Sets of atoms of which every row of the seeds differs from this one in some."""
-        differs = self.work.truth != row
-        near = np.argsort(differs.sum(axis=1), kind="stable")
-        differs = differs[near]
-        if len(differs) and not differs[0].any():
-            return
-        seen: set[frozenset[int]] = set()
-        yield from self._hitting(differs, np.ones(len(differs), dtype=np.bool_), (), seen)
 
-    def _hitting(
-        self, differs: Bits, left: Bits, chosen: tuple[int, ...], seen: set[frozenset[int]]
-    ) -> Iterator[tuple[int, ...]]:
-        open_ = int(np.argmax(left))
-        if not left[open_]:
-            yield tuple(sorted(chosen))
+class _View:
+    """The atoms over some of the variables, and the rows of the seeds as these atoms see them."""
+
+    def __init__(self, work: Groundwork, part: Part):
+        self.atoms = np.array(sorted({literal // 2 for literal in part} & work.changing), dtype=np.int64)
+        self.same = [n for n, atom in enumerate(self.atoms) if isinstance(work.template.atoms[atom], Same)]
+        self.truth = distinct_rows(work.truth[:, self.atoms])
+
+    def clauses(self, here: Bits, longest: int) -> Iterator[list[int]]:
+        """Clauses over these atoms that one of the rows makes false."""
+        for row in distinct_rows(here[:, self.atoms]):
+            if not row[self.same].any():
+                for places in self._missing(row, longest):
+                    yield [2 * int(self.atoms[n]) + int(row[n]) for n in places]
+
+    def _missing(self, row: Bits, longest: int) -> Iterator[tuple[int, ...]]:
+        """Sets of atoms of which every row of the seeds differs from this one in some."""
+        differs = self.truth != row
+        near = np.argsort(differs.sum(axis=1), kind="stable")
+        if not len(near) or not differs[near[0]].any():
             return
-        if len(chosen) == self.longest:
-            return
-        for place in np.flatnonzero(differs[open_]):
-            extended = (*chosen, int(place))
-            key = frozenset(extended)
-            if key not in seen:
-                seen.add(key)
-                yield from self._hitting(differs, left & ~differs[:, place], extended, seen)
+        waiting: list[tuple[tuple[int, ...], Numbers]] = [((), near)]
+        seen: set[frozenset[int]] = set()
+        while waiting and len(seen) < _NODES:
+            chosen, left = waiting.pop(0)
+            if not len(left):
+                yield chosen
+            elif len(chosen) < longest:
+                for place in np.flatnonzero(differs[left[0]]):
+                    extended = (*chosen, int(place))
+                    if frozenset(extended) not in seen:
+                        seen.add(frozenset(extended))
+                        waiting.append((extended, left[~differs[left, place]]))
 
 
 class Support:

@@ -7,7 +7,7 @@ all of those, so nothing is lost by not having them from the start.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from kvproto.prove.evaluate import holds
 from kvproto.prove.mining.differences import Implied
@@ -20,7 +20,7 @@ from kvproto.prove.theory import Clause, Structure
 class Pool:
     """Clauses by name, in the order in which they came."""
 
-    def __init__(self, template: Template, implied: Implied, longest: Callable[[Iterable[int]], int], limit: int):
+    def __init__(self, template: Template, implied: Implied, longest: int, limit: int):
         self.template, self.implied, self.longest, self.limit = template, implied, longest, limit
         self.given: dict[str, Clause] = {}
         self.mined: dict[str, tuple[Literals, Clause]] = {}
@@ -104,7 +104,7 @@ class Pool:
                 if weaker not in clause:
                     yield canonical(self.template, (*clause[:place], weaker, *clause[place + 1 :]))
         for literal in self.template.usable:
-            if literal not in clause and len(clause) < self.longest((*clause, literal)):
+            if literal not in clause and len(clause) < self.longest:
                 yield canonical(self.template, (*clause, literal))
 
     def _superfluous(self, clause: Literals, instances: set[frozenset[int]]) -> bool:

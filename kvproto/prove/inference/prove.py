@@ -54,11 +54,13 @@ def attempts(work: Groundwork) -> Iterator[Attempt]:
     short = min(3, work.limits.literals)
     first = Mined(work, short)
     yield first
+    parts = [Mined(work, short, part) for part in islice(work.parts(short + 1), 4)]
+    if not work.counts:
+        yield from parts[:1]
     base = first.settled()
     for depth in (2, 4):
         yield Guided(work, base, work.limits.literals, depth)
-    for part in islice(work.parts(short + 1), 3):
-        yield Mined(work, short, part)
+    yield from parts if work.counts else parts[1:]
 
 
 def begins(theory: Theory, solver: Solver) -> None:

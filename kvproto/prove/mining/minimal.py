@@ -12,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from kvproto.prove.mining.rows import Bits, Words
+from kvproto.prove.mining.rows import Bits, Words, distinct_rows
 from kvproto.prove.mining.template import Template
 
 Literals = tuple[int, ...]
@@ -90,7 +90,7 @@ class _Search:
 
     def __init__(self, template: Template, truth: Bits, within: Collection[int]):
         asked = sorted({literal // 2 for literal in within})
-        rows = np.unique(truth[:, asked], axis=0)
+        rows = distinct_rows(truth[:, asked])
         columns = np.zeros((2 * truth.shape[1], len(rows)), dtype=np.bool_)
         for place, atom in enumerate(asked):
             columns[2 * atom], columns[2 * atom + 1] = ~rows[:, place], rows[:, place]

@@ -38,6 +38,17 @@ def rows(template: Template, structures: Sequence[Structure]) -> Bits:
     return (shifted & np.uint64(1)).astype(np.bool_)
 
 
+def distinct_rows(truth: Bits) -> Bits:
+    """Rows once each, in a fixed order."""
+    if not len(truth):
+        return truth
+    packed = np.packbits(truth, axis=1)
+    words = np.zeros((len(truth), (packed.shape[1] + 7) // 8 * 8), dtype=np.uint8)
+    words[:, : packed.shape[1]] = packed
+    first = np.unique(words.view(np.uint64), axis=0, return_index=True)[1]
+    return truth[first]
+
+
 def falsified(truth: Bits, clauses: Iterable[Sequence[int]]) -> list[bool]:
     """Which clauses some row makes false."""
     return [_some_row_fails(truth, clause) for clause in clauses]
