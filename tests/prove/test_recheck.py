@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 import theories
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shipped_certificates import FOLDER
 from theories import INFL, P, R, at
 
 from kvproto.diagnostics import KvError
@@ -30,8 +33,7 @@ from kvproto.prove.theory import Clause
 
 pytest.importorskip("z3")
 
-ROOT = Path(__file__).parents[2]
-SHIPPED = sorted((ROOT / "proofs").glob("*.json"))
+SHIPPED = sorted(FOLDER.glob("*.json"))
 Json = Any
 
 
@@ -393,15 +395,40 @@ def test_files_that_are_no_certificates(tmp_path: Path) -> None:
 def test_shipped_certificates_prove_the_shipped_models(path: Path) -> None:
     found = recheck(path)
 
-    assert found.refused == ""
+    assert found.refused == "", "python tests/prove/shipped_certificates.py makes certificates again"
+    assert path.stem == found.target
     assert found.checked is not None
     assert not found.left_out
     assert found.witnesses
 
 
+@pytest.mark.skipif(not SHIPPED, reason="no certificates are shipped")
+@pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
+def test_shipped_certificates_need_their_longest_refutation(path: Path, tmp_path: Path) -> None:
+    data = json.loads(path.read_text(encoding="utf-8"))
+    longest = max(data["conditions"], key=lambda entry: len(entry["steps"]))
+    longest["steps"].remove([step for step in longest["steps"] if step[0] in ("instance", "open")][-1])
+    write(tmp_path / "x.json", data)
+
+    assert recheck(tmp_path / "x.json").refused.startswith(f"{longest['name']}: ")
+
+
+def test_the_checker_needs_no_solver() -> None:
+    """Where neither Z3 nor cvc5 can be imported."""
+    script = (
+        "import sys; sys.modules['z3'] = sys.modules['cvc5'] = None\n"
+        "from kvproto.prove.recheck_file import place, recheck\n"
+        "found = recheck(place('proofs.late@deferred'))\n"
+        "print(found.refused or found.checked.claims)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "('reads_own', 'no_late_write')\n"
+
+
 @pytest.fixture(scope="module")
 def shipped() -> Json:
-    path = ROOT / "proofs" / "proofs.late@deferred.json"
+    path = FOLDER / "proofs.late@deferred.json"
     if not path.exists():
         pytest.skip("proofs.late has no certificate yet")
     return json.loads(path.read_text(encoding="utf-8"))
