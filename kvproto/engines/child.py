@@ -35,10 +35,20 @@ SHAPE = ("AttributeError", "ImportError", "KeyError", "ModuleNotFoundError", "Na
 """Exceptions that tell of another shape of the engine, rather than of what it was made to do."""
 
 PATIENCE = 120.0
-"""Seconds after which a process that does not answer is given up."""
+"""Seconds after which a process that does not answer is given up; `SLOW_START` for its first word."""
+
+SLOW_START = 600.0
+"""Reading the release takes seconds on a machine that has nothing else to do."""
 
 TAIL = 12
 """Lines of the process's own output that are kept for a message."""
+
+
+class EngineRaised(KvError):
+    """The engine's own code has raised an exception; `told` and `where` say which and at which line."""
+
+    told = ""
+    where = ""
 
 
 class Child:
@@ -64,7 +74,7 @@ class Child:
         self._said: collections.deque[str] = collections.deque(maxlen=TAIL)
         threading.Thread(target=self._listen, daemon=True).start()
         try:
-            hello = self._receive("start")
+            hello = self._receive("start", SLOW_START)
         except BaseException:
             self.close()
             raise
@@ -115,12 +125,12 @@ class Child:
             self._process.stdin.flush()
         except OSError:
             raise self._died() from None
-        return self._receive(str(question["do"]))
+        return self._receive(str(question["do"]), PATIENCE)
 
-    def _receive(self, what: str) -> dict[str, Any]:
+    def _receive(self, what: str, patience: float) -> dict[str, Any]:
         """The next answer.  A process that takes too long is ended, which ends the wait."""
         assert self._process.stdout is not None
-        timer = threading.Timer(PATIENCE, self._process.kill)
+        timer = threading.Timer(patience, self._process.kill)
         timer.start()
         try:
             line = self._process.stdout.readline()
@@ -157,12 +167,14 @@ class Child:
                 reason=f"met at {reply['where']}; releases known to fit are {', '.join(kept.FITTING)}; {known}",
                 cure=f"take a release that fits: kvproto engine fetch sglang=={kept.FITTING[-1]}",
             )
-        return KvError(
+        raised = EngineRaised(
             "KV056",
             f"{self.engine} has raised an exception in {what}: {told}"[:600],
             reason=f"met at {reply['where']}",
             cure="in a step that the model allows, what the engine raises is a finding: report it with the trace",
         )
+        raised.told, raised.where = told, str(reply["where"])
+        return raised
 
     # -------------------------------------------------------------------------------------------- ending
     def close(self) -> None:

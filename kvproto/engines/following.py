@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from kvproto.engines import fitting
-from kvproto.engines.child import Child
+from kvproto.engines.child import Child, EngineRaised
 from kvproto.engines.protocol import Client, Now, State
 from kvproto.trace.trace import Step, Trace, Value
 
@@ -146,7 +146,11 @@ def _steps(trace: Trace, child: Child, now: Now, points: list[Point]) -> Now:
                 pending.discard(about)
             point = Point(number, call(step), grouped=True)
         else:
-            done = child.perform(step.action, fitting.arguments(step))
+            try:
+                done = child.perform(step.action, fitting.arguments(step))
+            except EngineRaised as error:
+                points.append(Point(number, call(step), refused=f"its code raises {error.told} ({error.where})"))
+                break
             now = done.now
             point = Point(number, call(step), done.points, done.aside, done.notes, done.refused)
             if step.action == fitting.GROUPED[0] and grouping:

@@ -69,6 +69,7 @@ def test_failures(release: kept.Engine, monkeypatch: pytest.MonkeyPatch, kind: s
     assert refused.value.diagnostic.code == code
     assert f"{kind}: no such thing" in refused.value.diagnostic.message
     assert "srt/x.py:3, in f" in refused.value.diagnostic.reason
+    assert isinstance(refused.value, child.EngineRaised) == (code == "KV056")
 
 
 def test_death_is_told_with_the_last_words(release: kept.Engine, monkeypatch: pytest.MonkeyPatch) -> None:

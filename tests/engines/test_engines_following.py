@@ -15,6 +15,7 @@ from sglang_walks import Walk
 from kvproto.cli.main import main
 from kvproto.diagnostics import KvError
 from kvproto.engines import fitting
+from kvproto.engines.child import EngineRaised
 from kvproto.engines.following import Followed, divergence_text, follow
 from kvproto.engines.protocol import Client, Leg, Now, Reading, Sizes, Step
 from kvproto.engines.reporting import report_lines
@@ -45,6 +46,8 @@ class Table:
             return Step("", ("finished",), (), (), Now(self._state(len(self.states) - 1), ()))
         number = self.numbers[len(self.asked) - 1]
         said = self.says.get(number)
+        if isinstance(said, Exception):
+            raise said
         refused = said if isinstance(said, str) else ""
         return Step(refused, (f"srt/x.py:f{number}",), ("B",), (), Now(self._state(number), ("claim",)))
 
@@ -95,6 +98,17 @@ def test_first_difference_ends_it(says: dict[int, Any], text: str) -> None:
     assert told(result) == text
     assert result.settled == ()
     assert result.summary()["agrees"] is False
+
+
+def test_exception_of_the_engine_is_a_difference() -> None:
+    trace = recorded("incident-reads_own_writes")
+    raised = EngineRaised("KV056", "m", reason="r", cure="c")
+    raised.told, raised.where = "ValueError: no such room", "srt/x.py:3, in f"
+    result = follow(trace, Table(trace, {4: raised}))  # type: ignore[arg-type]
+
+    assert told(result) == (
+        "step 4, prealloc(A): the engine does not do it: its code raises ValueError: no such room (srt/x.py:3, in f)"
+    )
 
 
 def held() -> Trace:
