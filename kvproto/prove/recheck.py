@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from kvproto.prove.codec import Json, Malformed, Reader, literals, symbol_to_json, text
 from kvproto.prove.conditions import Condition, conditions
-from kvproto.prove.formula import Symbol
+from kvproto.prove.formula import Apply, Atom, Symbol, walk
 from kvproto.prove.ground import Clause, Ground, Refused
 from kvproto.prove.ground_steps import grounded, take
 from kvproto.prove.readable import reading
@@ -42,8 +42,10 @@ def check(data: Json, theory: Theory) -> Checked:
                 raise Refused(f"its {name}: {_short(data[name])}; those of the model: {_short(now)}")
         if not theory.claims:
             raise Refused("it claims nothing")
+        rigid_stay_rigid(theory)
         symbols = symbols_of(theory)
-        reader = Reader(symbols, {})
+        # What a step chooses is chosen anew each time: nothing can be said of it from one state to the next.
+        reader = Reader((*theory.state, *theory.rigid), {})
         clauses = tuple(_clause(entry, reader) for entry in data["clauses"])
         entries = {text(entry["name"]): entry for entry in data["conditions"]}
         todo = conditions(theory, clauses)
@@ -69,6 +71,17 @@ def header(theory: Theory) -> dict[str, Json]:
         "assumptions": list(theory.assumptions),
         "claims": [{"name": claim.name, "text": claim.text} for claim in theory.claims],
     }
+
+
+def rigid_stay_rigid(theory: Theory) -> None:
+    """Axioms are assumed in every state, so they may speak of nothing that changes."""
+    changing = {symbol.name for symbol in symbols_of(theory) if symbol not in theory.rigid}
+    updated = {update.symbol for step in theory.transitions for update in step.updates}
+    assumed = {
+        node.symbol.name for axiom in theory.axioms for node in walk(axiom.formula) if isinstance(node, Atom | Apply)
+    }
+    if updated & set(theory.rigid) or assumed & changing:
+        raise Refused("an axiom of the model speaks of what changes")
 
 
 def symbols_of(theory: Theory) -> tuple[Symbol, ...]:

@@ -18,15 +18,17 @@ import theories
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shipped_certificates import FOLDER
-from theories import INFL, P, R, at
+from theories import INFL, OWN, P, R, at
 
 from kvproto.diagnostics import KvError
 from kvproto.prove.certificate import certificate, write
+from kvproto.prove.codec import formula_to_json
 from kvproto.prove.conditions import Condition, conditions
-from kvproto.prove.formula import ForAll, forall, neg
+from kvproto.prove.formula import ForAll, conj, forall, implies, neg
 from kvproto.prove.ground import Ground, Refused
 from kvproto.prove.ground_steps import grounded
-from kvproto.prove.recheck import Propagation, check, contradiction
+from kvproto.prove.readable import reading
+from kvproto.prove.recheck import Propagation, check, contradiction, header
 from kvproto.prove.recheck_file import recheck
 from kvproto.prove.solver import Solver
 from kvproto.prove.theory import Clause
@@ -107,12 +109,30 @@ def test_a_weaker_invariant_does_not_do(late: Json) -> None:
 
 def test_a_stronger_invariant_has_to_be_proved(late: Json) -> None:
     """A clause is replaced by one that is false: what is about it does not follow any more."""
-    tree = {
-        "text": "not own(r, p)",
-        "formula": ["all", [["r", "Req"], ["p", "Page"]], ["not", ["is", "own", "r", "p"]]],
-    }
+    flying = at(INFL, R, P)
+    stronger = forall((R, P), conj((neg(flying), implies(flying, at(OWN, R, P)))))
+    tree = {"text": reading(stronger), "formula": formula_to_json(stronger)}
 
-    refused(changed(late, lambda data: data["clauses"][1].update(tree)))
+    assert "infl_own: " in refused(changed(late, lambda data: data["clauses"][1].update(tree)))
+
+
+def test_a_clause_says_nothing_of_what_steps_choose(late: Json) -> None:
+    """The pages that a step picks are picked anew by the next one."""
+    chosen = forall((P,), implies(at(theories.SET, P), at(theories.SET, P)))
+    entry = {"name": "chosen", "text": reading(chosen), "formula": formula_to_json(chosen)}
+
+    assert "there is no symbol 'set'" in refused(changed(late, lambda data: data["clauses"].append(entry)))
+
+
+def test_axioms_speak_of_nothing_that_changes(late: Json) -> None:
+    """Whatever is assumed of a state is assumed of every state."""
+    theory = theories.late()
+    quiet = Clause("quiet", forall((R, P), neg(at(INFL, R, P))))
+    reason = "an axiom of the model speaks of what changes"
+
+    assert refused(late, replace(theory, axioms=(quiet,))) == reason
+    fixed = replace(theory, axioms=(quiet,), state=tuple(s for s in theory.state if s != INFL), rigid=(INFL,))
+    assert refused({**late, "symbols": header(fixed)["symbols"]}, fixed) == reason
 
 
 def test_a_clause_reads_as_its_formula_does(late: Json) -> None:
