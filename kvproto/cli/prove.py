@@ -49,6 +49,9 @@ class Places:
     metavar="SECONDS",
     help="Of the search of each small world.",
 )
+@click.option(
+    "--exact/--no-exact", default=None, help="Ask whether assumptions about numbers could be weaker; on for one target."
+)
 @click.option("--trace-dir", default=TRACES, show_default=True, metavar="DIR", help="Where runs are written.")
 @click.option("--certificate", metavar="FILE", help=f"Where the certificate goes, instead of {CERTIFICATES}.")
 @click.option("--no-certificate", is_flag=True, help="Write no certificates.")
@@ -87,6 +90,7 @@ def _prove(names: list[str], given: dict[str, Any]) -> int:
             tuple(given["properties"]),
             tuple(given["clauses"]),
             given["time_limit"],
+            not in_table if given["exact"] is None else given["exact"],
         )
         found = answer(wanted, _progress(given))
         _clear(given)
@@ -118,29 +122,8 @@ def _print(
         return
     for line in describe(found, traces, quiet=given["quiet"]):
         say(line)
-    if given["quiet"]:
-        return
-    if certificate:
+    if certificate and not given["quiet"]:
         say(f"  certificate {certificate}")
-    for line in _integers(found):
-        say(f"  {line}")
-
-
-def _integers(found: Answer) -> list[str]:
-    """What else can be said where integers are symbols: whether assumptions could be weaker, or a bounded search."""
-    from kvproto.prove.bounded import describe, search
-    from kvproto.prove.exact_limit import STEPS, limits
-    from kvproto.prove.formula import INT
-    from kvproto.prove.proof import Proof, Undecided
-
-    theory = found.theory
-    if theory is None or all(symbol.result != INT for symbol in theory.rigid):
-        return []
-    if isinstance(found.result, Proof):
-        return [line for limit in limits(theory) for line in limit.lines()]
-    if isinstance(found.result, Undecided):
-        return list(describe(search(theory, dict.fromkeys(theory.sorts, 1), STEPS)))
-    return []
 
 
 def _shipped() -> list[str]:

@@ -141,6 +141,13 @@ def instances(
                 yield Instance(usual.scope, change, *made)
 
 
+def with_numbers(lowered: Lowered, chosen: Chosen, numbers: Mapping[str, int]) -> Instance | None:
+    """The small world with these sizes and numbers, if it can be read and can start."""
+    made = _made(lowered, chosen, {**chosen.binding.values, **numbers})
+    shown = {name: value for name, value in numbers.items() if name not in chosen.binding.sizes}
+    return None if made is None else Instance(chosen.scope, shown, *made)
+
+
 def _made(lowered: Lowered, usual: Chosen, sets: Mapping[str, Any]) -> tuple[Chosen, System] | None:
     """The model with these settings, if it can be read and can start."""
     model = lowered.source.model

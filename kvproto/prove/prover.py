@@ -14,9 +14,13 @@ from kvproto.ir.nodes import LIVENESS, Claim
 from kvproto.lang.bind import Chosen, choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import Target
+from kvproto.prove.bounded import Bounded
+from kvproto.prove.bounded import search as bounded_search
 from kvproto.prove.clause_text import user_clauses
+from kvproto.prove.exact_limit import Limit, is_assumption, limits
+from kvproto.prove.formula import INT
 from kvproto.prove.inference.prove import prove
-from kvproto.prove.instances import Instance, instances, seeds
+from kvproto.prove.instances import Instance, instances, seeds, with_numbers
 from kvproto.prove.lower_fail import NotGeneral
 from kvproto.prove.lowering import Lowered, lower
 from kvproto.prove.proof import Proof, Undecided
@@ -25,6 +29,9 @@ from kvproto.prove.theory import Theory
 
 MAX_STATES = 300_000
 """States of a small world after which a search is a sample."""
+
+BOUNDED_STEPS = 6
+"""Steps of the search with open numbers where no proof is found."""
 
 Verdict = Literal["proved", "violated", "undecided", "sizes only", "vacuous", "not asked"]
 
@@ -39,6 +46,8 @@ class Wanted:
     properties: tuple[str, ...] = ()
     clauses: tuple[str, ...] = ()
     time_limit: float | None = None
+    exact: bool = True
+    """Whether it is asked if assumptions about numbers could be weaker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,10 @@ class Answer:
     outside: tuple[Diagnostic, ...] = ()
     result: Proof | Undecided | None = None
     reached: Reached | None = None
+    limits: list[Limit] = field(default_factory=list)
+    """What becomes of the claims without the assumptions about numbers."""
+    bounded: Bounded | None = None
+    """A search with open numbers, where no proof was found."""
     seconds: float = 0.0
     cpu_seconds: float = 0.0
 
@@ -184,16 +197,60 @@ def _prove(found: Answer, chosen: Chosen, progress: Callable[[str], None]) -> No
     theory = found.theory
     assert lowered is not None and theory is not None
     user = user_clauses(wanted.target.model, chosen, frozenset(wanted.sets), wanted.clauses)
-    worlds = [world.instance for world in found.worlds]
-    rows = seeds(lowered, worlds)
+    rows = seeds(lowered, [world.instance for world in found.worlds])
     progress(f"looking for an invariant in {len(rows):,} states")
     found.result = prove(theory, rows, user=user)
     if isinstance(found.result, Proof):
         for name, verdict in found.verdicts.items():
             if verdict == "undecided":
                 found.verdicts[name] = "proved"
-    elif found.result.stuck is not None:
-        found.reached = reached(lowered, chosen, found.result.stuck.before)
+        if wanted.exact and any(map(is_assumption, theory.axioms)):
+            progress("looking for runs beyond the assumptions")
+            found.limits = limits(theory)
+        return
+    before = found.violated
+    _search_beyond(found, chosen, theory, progress)
+    if found.violated != before and "undecided" in found.verdicts.values():
+        _prove(found, chosen, progress)  # what is left may not depend on what is false
+
+
+def _search_beyond(found: Answer, chosen: Chosen, theory: Theory, progress: Callable[[str], None]) -> None:
+    """Where no proof is found, look for runs in worlds that the failed attempt points to."""
+    lowered, result = found.lowered, found.result
+    assert lowered is not None and isinstance(result, Undecided)
+    if result.stuck is not None:
+        progress("looking for the state in which the proof is stuck")
+        found.reached = reached(lowered, chosen, result.stuck.before)
+        if found.reached.yes:
+            _search_world(found, with_numbers(lowered, chosen, found.reached.settings))
+    if "undecided" in found.verdicts.values() and any(symbol.result == INT for symbol in theory.rigid):
+        progress("searching with open numbers")
+        _search_open(found, chosen, theory)
+
+
+def _search_open(found: Answer, chosen: Chosen, theory: Theory) -> None:
+    """Look for numbers with which a short run goes wrong, and for that run in the small world that has them."""
+    assert found.lowered is not None
+    sizes = {sort: min(int(world.instance.system.parameters[sort]) for world in found.worlds) for sort in theory.sorts}
+    found.bounded = bounded_search(theory, sizes, BOUNDED_STEPS)
+    if found.bounded.run is None:
+        return
+    numbers = {name.rpartition(".")[2]: value for name, value in found.bounded.run.parameters.items()}
+    _search_world(found, with_numbers(found.lowered, chosen, {**numbers, **sizes}))
+
+
+def _search_world(found: Answer, instance: Instance | None) -> None:
+    """Search one more small world for what is undecided."""
+    if instance is None:
+        return
+    names = tuple(name for name, verdict in found.verdicts.items() if verdict == "undecided")
+    world = World(instance, search(instance.system, Options(properties=names, max_states=MAX_STATES)))
+    for finding in world.result.findings:
+        run = _run_of(finding)
+        if run is not None:
+            found.runs[finding.claim.name] = (world, run)
+            found.verdicts[finding.claim.name] = "violated"
+    found.worlds.append(world)
 
 
 def without(theory: Theory, names: Sequence[str]) -> Theory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import permutations, product
 from math import factorial, prod
 
@@ -25,13 +25,16 @@ class Reached:
 
     yes: bool | None
     why: str
+    settings: Mapping[str, int] = field(default_factory=dict)
+    """Sizes and numbers of that world."""
 
 
 def reached(lowered: Lowered, chosen: Chosen, state: Structure) -> Reached:
     """Look for the state among the reachable ones of its size, names of elements aside."""
     sizes = {sort: size for sort, size in state.sizes.items() if sort in lowered.theory.sorts}
-    shown = ", ".join(f"{size} {sort}" for sort, size in sizes.items())
     numbers = {symbol.spelled: state.integers[symbol.name][()] for symbol in lowered.source.numbers.values()}
+    told = [f"{size} {sort}" for sort, size in sizes.items()]
+    shown = ", ".join([*told, *(f"{name}={value}" for name, value in numbers.items())])
     if prod(factorial(size) for size in sizes.values()) > MOST_NAMINGS:
         return Reached(None, f"not looked for: {shown} have too many names")
     sets = {**chosen.binding.values, **numbers, **sizes}
@@ -47,7 +50,7 @@ def reached(lowered: Lowered, chosen: Chosen, state: Structure) -> Reached:
     wanted = {_contents(state, lowered, naming) for naming in _namings(sizes)}
     for one in found:
         if _contents(reader.structure(one), lowered) in wanted:
-            return Reached(True, f"it is reachable with {shown}: the claim may be false")
+            return Reached(True, f"it is reachable with {shown}: the claim may be false", {**sizes, **numbers})
     if len(found) >= MOST_STATES:
         return Reached(None, f"not found among the first {len(found):,} states with {shown}")
     return Reached(False, f"it is not reachable with {shown} ({len(found):,} states)")

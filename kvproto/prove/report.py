@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from kvproto import __version__
 from kvproto.ir.nodes import Claim
+from kvproto.prove.bounded import describe as bounded_lines
 from kvproto.prove.formula import INT, Apply, Formula, walk
 from kvproto.prove.proof import Induction, Proof, Undecided
 from kvproto.prove.prover import Answer, Verdict, World, shown_sizes
@@ -30,7 +31,7 @@ def describe(answer: Answer, traces: Mapping[str, str], *, quiet: bool = False) 
     lines += [_claim_line(answer, claim, traces) for claim in _judged(answer, quiet)]
     if isinstance(answer.result, Proof) and not quiet:
         lines += _proof(answer, answer.result)
-    if isinstance(answer.result, Undecided):
+    if isinstance(answer.result, Undecided) and "undecided" in answer.verdicts.values():
         lines += _undecided(answer, answer.result)
     if answer.outside:
         lines += _outside(answer)
@@ -72,7 +73,7 @@ def _claim_line(answer: Answer, claim: Claim, traces: Mapping[str, str]) -> str:
 
 def scope_text(theory: Theory) -> str:
     """What the theory is about: `any number of Req and Page, every hold and delta with ...`."""
-    sorts = " and ".join(filter(None, [", ".join(theory.sorts[:-1]), *theory.sorts[-1:]]))
+    sorts = " and ".join(filter(None, [", ".join(theory.sorts[:-1]), *theory.sorts[-1:]])) or "steps"
     numbers = ", ".join(symbol.spelled for symbol in theory.rigid if symbol.result == INT)
     known = " and ".join(reading(axiom.formula) for axiom in theory.axioms if _about_numbers(axiom))
     with_numbers = f", and every {numbers}{f' with {known}' if known else ''}" if numbers else ""
@@ -96,6 +97,7 @@ def _proof(answer: Answer, proof: Proof) -> Iterator[str]:
     for rejected in proof.rejected:
         yield f"  not part of it: {rejected.clause.text}: {_why_rejected(rejected.where)}"
     yield from (f"  assumes: {text}" for text in theory.assumptions)
+    yield from (f"  {line}" for limit in answer.limits for line in limit.lines())
 
 
 def clause_texts(clauses: Sequence[Clause]) -> list[str]:
@@ -137,7 +139,7 @@ def _searched(world: World) -> str:
 
 
 def _undecided(answer: Answer, found: Undecided) -> Iterator[str]:
-    yield f"  undecided: {found.reason}"
+    yield f"  {found.reason}"
     if found.stuck is not None:
         yield from _induction(answer, found.stuck)
     for clause in found.nearest:
@@ -146,6 +148,8 @@ def _undecided(answer: Answer, found: Undecided) -> Iterator[str]:
         yield f"  tried {text}"
     for rejected in found.rejected:
         yield f"  your clause does not hold: {rejected.clause.text}: {_why_rejected(rejected.where)}"
+    if answer.bounded is not None:
+        yield from (f"  {line}" for line in bounded_lines(answer.bounded))
     yield '  to go on: give a clause that excludes the state before:  --clause "r, p: ..."'
 
 
@@ -197,6 +201,7 @@ def as_json(answer: Answer, traces: Mapping[str, str], certificate: str | None =
         "method": METHOD if isinstance(answer.result, Proof) else None,
         "clauses": _clauses(answer),
         "assumptions": [*theory.assumptions, *map(_axiom, theory.axioms)] if theory else [],
+        "limits": [{"lines": limit.lines(), "exact": limit.exact} for limit in answer.limits],
         "sizes": [shown_sizes(world.instance) for world in answer.worlds],
         "outside": [_diagnostic_text(one.code, one.message, one.loc) for one in answer.outside],
         "undecided": _stuck_json(answer),
@@ -241,7 +246,7 @@ def _diagnostic_text(code: str, message: str, loc: object) -> str:
 
 def _stuck_json(answer: Answer) -> dict[str, object] | None:
     found = answer.result
-    if not isinstance(found, Undecided):
+    if not isinstance(found, Undecided) or "undecided" not in answer.verdicts.values():
         return None
     told: dict[str, object] = {
         "reason": found.reason,

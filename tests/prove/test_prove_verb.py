@@ -127,13 +127,41 @@ def test_a_model_outside_is_checked_for_its_sizes_only(prove: Prove, tmp_path: P
 def test_what_fails_in_larger_worlds_only_is_not_proved(prove: Prove, write: Write, tmp_path: Path) -> None:
     code, out, _ = prove(write(action=END, claim=TWO_AT_MOST), "--json", "result.json")
 
+    assert 1 == code
+    assert "VIOLATED   two_at_most  3 steps with" in out
+    assert 3 == len(codec.read(Path(result(tmp_path)["properties"][0]["trace"])).steps)
+
+
+def test_what_is_undecided_shows_where_it_is_stuck(prove: Prove, write: Write, tmp_path: Path) -> None:
+    state = STATE + "    n: Int(0, 9)\n    total: Int(0, 50)\n"
+    action = """
+@action(m)
+def add(s):
+    require(s.n < 9 and s.total + s.n <= 49)
+    s.n += 1
+    s.total += s.n
+
+@action(m)
+def mark(s):
+    require(s.n == 4 and s.total == 7)
+    s.flag = True
+"""
+    claim = """
+@invariant("the sum of the first four numbers is not seven")
+def not_seven(s):
+    return not s.flag
+"""
+
+    code, out, _ = prove(write(state=state, action=action, claim=claim), "--json", "result.json")
+
     assert 3 == code
-    assert "UNDECIDED  two_at_most" in out
-    assert "before  " in out and "step    end(r=" in out and "after   " in out
+    assert "UNDECIDED  not_seven" in out
+    assert "before  n == 4" in out and "step    mark()" in out and "after   flag" in out
+    assert "is the state before real? it is not reachable with" in out
     told = result(tmp_path)
-    assert ["inconclusive"] == [p["verdict"] for p in told["properties"]]
-    assert told["undecided"]["reachable"] is True
-    assert told["undecided"]["step"].startswith("end(")
+    assert [("inconclusive", "bounded")] == [(p["verdict"], p["strength"]) for p in told["properties"]]
+    assert told["undecided"]["reachable"] is False
+    assert "mark()" == told["undecided"]["step"]
 
 
 def test_a_fault_in_larger_worlds_only_is_no_proof(prove: Prove, write: Write) -> None:
@@ -150,10 +178,10 @@ def unset(s):
     return not s.flag
 """
 
-    code, out, _ = prove(write(action=fault, claim=claim))
+    code, _, err = prove(write(action=fault, claim=claim))
 
-    assert 3 == code
-    assert "None is used" in out or "KV203" in out
+    assert 2 == code
+    assert "KV203" in err and "s.owner[p]" in err
 
 
 def test_a_failed_assertion_is_violated(prove: Prove, write: Write) -> None:
