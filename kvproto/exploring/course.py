@@ -58,13 +58,13 @@ class Course:
             model = None if model is None else self.beside.after(model, step)
         return self._compared(Node(first, did.look, model), way)
 
-    def offered(self, node: Node) -> list[Happening]:
+    def offered(self, node: Node, way: Way) -> list[Happening]:
         """Steps to take from here.  Also notes what the model would allow, and pages that are never given back.
 
         The target must be at the node.
         """
         possible = self.target.possible()
-        self._at_rest(node, possible)
+        self._at_rest(node, possible, way)
         if node.model is not None:
             self._surplus(node, possible)
         return [step for step in possible if self._wanted(node, step)]
@@ -78,13 +78,13 @@ class Course:
             return step.action == "submit"
         return self.beside.after(node.model, step) is not None
 
-    def _at_rest(self, node: Node, possible: list[Happening]) -> None:
+    def _at_rest(self, node: Node, possible: list[Happening], way: Way) -> None:
         """A clock that can run out is something that can happen."""
         if AT_REST not in self.claims or any(s.action not in ENVIRONMENT or s.action in TICKS for s in possible):
             return
         held = [p for p, owner in node.look.state.items() if owner is not None and p.startswith(("d_owner", "p_owner"))]
         if held:
-            self.findings.violation(Violation(AT_REST, node.path, "sampled", expected=node.model is not None))
+            self.findings.violation(Violation(AT_REST, node.path, way, expected=node.model is not None))
 
     def _surplus(self, node: Node, possible: list[Happening]) -> None:
         assert node.model is not None

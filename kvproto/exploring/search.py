@@ -129,7 +129,7 @@ class _Timed:
     def _successors(self, node: Node, seen: set[bytes]) -> list[Node]:
         self._return_to(node)
         found = []
-        for number, step in enumerate(self.course.offered(node)):
+        for number, step in enumerate(self.course.offered(node, "bounded")):
             if number:
                 self._return_to(node)
             reached = self.course.take(node, step, "bounded")
@@ -171,7 +171,7 @@ class _Timed:
         node = self.course.begin("sampled", self.plan.first)
         for _ in range(self.plan.length):
             seen.add(node.key)
-            steps = self.course.offered(node)
+            steps = self.course.offered(node, "sampled")
             if not steps:
                 return
             reached = self.course.take(node, _drawn(rng, steps), "sampled")

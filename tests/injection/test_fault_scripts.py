@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from reference_bench import ReferenceBench
+from benches import ReferenceBench
 
 from kvproto.cli.main import main
 from kvproto.injection import Schedule, schedule, script
@@ -243,3 +243,18 @@ def test_check_gives_no_order(tmp_path: Path) -> None:
 
 def test_the_same_trace_gives_the_same_script(tmp_path: Path) -> None:
     assert exported(tmp_path).read_bytes() == exported(tmp_path).read_bytes()
+
+
+def test_strange_names_stay_text(tmp_path: Path) -> None:
+    text = script(planned(LATE)[1], 'x"""\nraise SystemExit(9)\n"""\\')
+
+    compile(text, "faults.py", "exec")
+    assert "raise SystemExit" in text.partition("import argparse")[0].splitlines()[3]
+
+
+def test_the_page_shows_the_holds_that_are_needed() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "injection.md").read_text(encoding="utf-8")
+    needed = [order for order in planned(LATE)[1].orders if order.hook == "hold" and order.needed]
+
+    shown = "".join(f"{n:>3}  hold      {o.event.call}\n{'':15}{o.note}\n" for n, o in enumerate(needed, 1))
+    assert f"```\n{shown}```\n" in page
