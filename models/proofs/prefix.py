@@ -60,7 +60,8 @@ class State(Record):
 
     phase: Array(Req, Phase)
     wants: Array(Req, Opt(Prefix))
-    uses: Array(Req, Opt(Page))  # the request's own page, or one of the index
+    fills: Array(Req, Opt(Page))  # the page that is filled for the request
+    reads: Array(Req, Opt(Page))  # the page that it reads: its own, or one of the index
     entry: Array(Prefix, Opt(Page))  # the index
     holds: Array(Page, Opt(Prefix))  # the prefix that the bytes of the page are of; None: of none
 
@@ -89,7 +90,7 @@ def arrive(s, r: Req, k: Prefix):
 def hit(s, r: Req, k: Prefix, p: Page):
     """The index has page {p} for prefix {k}, and request {r} reads it."""
     require(s.phase[r] == Phase.ASKS and s.wants[r] == k and s.entry[k] == p)
-    s.uses[r] = p
+    s.reads[r] = p
     s.phase[r] = Phase.READS
 
 
@@ -97,9 +98,9 @@ def hit(s, r: Req, k: Prefix, p: Page):
 def miss(s, r: Req, k: Prefix, p: Page):
     """The index has no page for prefix {k}: request {r} gets page {p}, to be filled."""
     require(s.phase[r] == Phase.ASKS and s.wants[r] == k and s.entry[k] is None)
-    require(all(s.entry[q] != p for q in Prefix))
-    require(all(s.uses[q] != p for q in Req if cfg.locks or s.phase[q] != Phase.READS))
-    s.uses[r] = p
+    require(all(s.entry[q] != p for q in Prefix) and all(s.fills[q] != p for q in Req))
+    require(all(s.reads[q] != p for q in Req) or not cfg.locks)
+    s.fills[r] = p
     s.phase[r] = Phase.FILLS
     if not cfg.publishes_filled:
         publish(s, k, p)
@@ -108,7 +109,7 @@ def miss(s, r: Req, k: Prefix, p: Page):
 @action(transfer)
 def fill(s, r: Req, k: Prefix, p: Page, right: Bool):
     """A transfer fills page {p} for request {r}, with the bytes of prefix {k} or with others."""
-    require(s.phase[r] == Phase.FILLS and s.uses[r] == p and s.wants[r] == k)
+    require(s.phase[r] == Phase.FILLS and s.fills[r] == p and s.wants[r] == k)
     if right:
         s.holds[p] = k
     else:
@@ -121,7 +122,9 @@ def fill(s, r: Req, k: Prefix, p: Page, right: Bool):
 @action(engine)
 def verify(s, r: Req, k: Prefix, p: Page):
     """Page {p} is found to hold prefix {k}: request {r} reads it."""
-    require(s.phase[r] == Phase.FILLED and s.uses[r] == p and s.wants[r] == k and s.holds[p] == k)
+    require(s.phase[r] == Phase.FILLED and s.fills[r] == p and s.wants[r] == k and s.holds[p] == k)
+    s.fills[r] = None
+    s.reads[r] = p
     s.phase[r] = Phase.READS
     if cfg.publishes_filled and cfg.publishes_verified:
         publish(s, k, p)
@@ -131,7 +134,8 @@ def verify(s, r: Req, k: Prefix, p: Page):
 def end(s, r: Req):
     """Request {r} is over, served or not."""
     require(s.phase[r] not in (Phase.NEW, Phase.OVER))
-    s.uses[r] = None
+    s.fills[r] = None
+    s.reads[r] = None
     s.phase[r] = Phase.OVER
 
 
@@ -145,7 +149,7 @@ def evict(s, k: Prefix):
 @invariant("a request reads bytes of its own prefix")
 def reads_own(s):
     """Otherwise the answer is computed from another prompt's data, or from none."""
-    return all(s.holds[p] == k for r in Req for p in Page for k in Prefix if reads(s, r, k, p))
+    return all(s.holds[p] == k for r in Req for p in Page for k in Prefix if s.reads[r] == p and s.wants[r] == k)
 
 
 @invariant("what is in the index holds the prefix under which it is found")
@@ -154,24 +158,17 @@ def index_is_right(s):
     return all(s.holds[p] == k for k in Prefix for p in Page if s.entry[k] == p)
 
 
-def reads(s, r, k, p):
-    """Whether request `r`, which wants `k`, reads page `p`."""
-    return s.phase[r] == Phase.READS and s.wants[r] == k and s.uses[r] == p
-
-
 @sometimes("two requests read one page")
 def shared(s):
     """Without sharing there is nothing to spread."""
-    return any(
-        reads(s, q, k, p) and reads(s, r, k, p) for k in Prefix for p in Page for q in Req for r in Req if q != r
-    )
+    return any(s.reads[q] == p and s.reads[r] == p for p in Page for q in Req for r in Req if q != r)
 
 
 @sometimes("a page is lent that holds another prefix")
 def reused(s):
     """Without reuse nothing could go wrong."""
     return any(
-        s.phase[r] == Phase.FILLS and s.uses[r] == p and s.wants[r] == k and s.holds[p] == other
+        s.fills[r] == p and s.wants[r] == k and s.holds[p] == other
         for r in Req
         for p in Page
         for k in Prefix
