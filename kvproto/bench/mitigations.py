@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
-from kvproto.bench.mitigations_ops import COPY, OPERATIONS, READ, Bench, Case, Operation
+from kvproto.bench.mitigations_ops import OPERATIONS, Bench, Case, Operation
 
 Tell = Callable[[str], None]
 """Told what is being measured."""
@@ -103,8 +103,7 @@ def _case(case: Case, device: str, rounds: int, tell: Tell) -> Table:
     bench = Bench(case, device)
     wrong = bench.wrong()
     lines = {operation.name: Line(operation) for operation in OPERATIONS}
-    # The first call of each allocates and compiles; it also says how often one measurement repeats it.
-    times = {operation.name: _times(_timed(bench, operation, 1), bench, operation) for operation in OPERATIONS}
+    times = {operation.name: _times(bench, operation) for operation in OPERATIONS}
     chance = random.Random(1)
     for _ in range(rounds):
         # Another order in every round: whoever always came after the same one would find its pages in the cache.
@@ -113,9 +112,12 @@ def _case(case: Case, device: str, rounds: int, tell: Tell) -> Table:
     return Table(case, bench.page_bytes, lines, wrong)
 
 
-def _times(first: float, bench: Bench, operation: Operation) -> int:  # noqa: ARG001  # the first call is warm-up
-    second = max(_timed(bench, operation, 1), 1e-7)
-    return max(1, min(MOST_TIMES, round(LEAST / second)))
+def _times(bench: Bench, operation: Operation) -> int:
+    """How often one measurement repeats an operation."""
+    # The first call allocates and, on a card, compiles; the second one says how long a call takes.
+    _timed(bench, operation, 1)
+    took = max(_timed(bench, operation, 1), 1e-7)
+    return max(1, min(MOST_TIMES, round(LEAST / took)))
 
 
 def _timed(bench: Bench, operation: Operation, times: int) -> float:
@@ -128,6 +130,3 @@ def _timed(bench: Bench, operation: Operation, times: int) -> float:
         run()
     bench.wait()
     return (now() - began) / times
-
-
-__all__ = ["COPY", "READ", "Case", "Line", "Table", "measure"]

@@ -172,6 +172,7 @@ class Bench:
         other = int(operations.checksum(self._target, table))
         operations.zero(self._target, table)
         cleared = self._target.keys[table], self._target.values[table]
+        operations.write_tags(self._target, table, TAG)
         good = attend(self._kept, checked)
         operations.write_tags(self._kept, table[-1:], TAG + 1)
         bad = attend(self._kept, checked)
@@ -180,6 +181,7 @@ class Bench:
             "checksum on both sides": sums[0] == sums[1] != other,
             "canary planted and looked at": bool(marks.all()),
             "zero on release": not any(bool(part.any()) for part in cleared),
+            "tags written": bool((self._target.tags[table] == TAG).all()),
             "tags checked by the read": not int(good.flags[0])
             and bool(int(bad.flags[0]))
             and bool(module.equal(good.out, attend(self._kept, plain).out)),

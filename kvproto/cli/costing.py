@@ -42,10 +42,19 @@ OPTIONS = (
         help="mitigations: threads of the CPU; with several, a busy machine decides.",
     ),
     click.option(
-        "--page-size", "page_sizes", multiple=True, type=click.IntRange(1, 4096), help="mitigations: tokens a page."
+        "--page-size",
+        "page_sizes",
+        multiple=True,
+        type=click.IntRange(1, 4096),
+        metavar="N",
+        help="mitigations: tokens a page (repeatable; 16, 64 and 256).",
     ),
     click.option(
-        "--tokens", multiple=True, type=click.IntRange(1, 1 << 20), help="mitigations: length of the sequence."
+        "--tokens",
+        multiple=True,
+        type=click.IntRange(1, 1 << 20),
+        metavar="N",
+        help="mitigations: length of the sequence (repeatable; 1024 and 8192).",
     ),
 )
 
@@ -85,7 +94,8 @@ def _costs(own: dict[str, Any], rounds: int | None, output: str | None, json_fil
     check_json_file(json_file)
     check_json_file(output)
     # Only here: all of this needs PyTorch.
-    from kvproto.bench.mitigations import Case, keep_memory, measure
+    from kvproto.bench.mitigations import keep_memory, measure
+    from kvproto.bench.mitigations_ops import Case
     from kvproto.bench.mitigations_report import Report, as_json, as_markdown
     from kvproto.reference.paged.libraries import device_label, device_named, has_cuda, torch
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from kvproto.bench import mitigations
-from kvproto.bench.mitigations import COPY, READ, Case, Line, Table
-from kvproto.bench.mitigations_ops import OPERATIONS, Bench
+from kvproto.bench.mitigations import Line, Table
+from kvproto.bench.mitigations_ops import COPY, OPERATIONS, READ, Bench, Case
 from kvproto.cli.main import main
 
 SMALL = ("--page-size", "4", "--tokens", "10", "--rounds", "2", "--device", "cpu")
