@@ -181,7 +181,7 @@ def _write_proof(found: Answer, wanted: Wanted, places: Places) -> str | None:
     if place is None and places.folder is not None:
         place = places.folder / f"{wanted.target.text.replace('/', '-').replace(':', '-')}.json"
     asserts = {claim.name for claim in found.claims if claim.kind == "assert"}
-    if place is None or asserts & set(found.violated):
+    if place is None or found.unasked or asserts & set(found.violated):
         return None  # a checker reads the model's assertions from its text, so none can be left out
     return _write_certificate(found, found.result, wanted, place)
 

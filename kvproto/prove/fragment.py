@@ -98,7 +98,18 @@ class _Readings:
         self.sorts = tuple(sorts_of(model))
         parameters = model.params.parameters() if model.params else {}
         self.numbers: dict[str, Number] = {name: p for name, p in parameters.items() if isinstance(p, Number)}
-        self.base = self._reading({}, {})
+        self.base = self._base()
+
+    def _base(self) -> System:
+        """The model with few elements of each sort.  Raises NotGeneral where it cannot be read so."""
+        try:
+            return self._reading({}, {})
+        except KvError as problem:
+            build(self.model, self.chosen)  # a model that cannot be read at all says so itself
+            one = problem.diagnostic
+            text = f"with {BASE} elements of each sort the model cannot be read: {one.message}"
+            cure = f"write it so that any size will do; {SIZES_ONLY}"
+            raise NotGeneral([Diagnostic("KV160", text, one.reason, cure, one.loc, one.line)]) from None
 
     def _reading(self, sizes: Mapping[str, int], values: Mapping[str, int]) -> System:
         binding = self.chosen.binding

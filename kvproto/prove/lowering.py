@@ -6,7 +6,7 @@ bound that is a symbolic number is no bound), never less: what is proved of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -25,6 +25,8 @@ from kvproto.prove.formula import (
     Atom,
     Choose,
     Compare,
+    Exists,
+    ForAll,
     Formula,
     Num,
     Plus,
@@ -102,6 +104,7 @@ class _Lowering:
         claims = [clause for claim in self._wanted(properties) for clause in self._claim(claim)]
         starts = self._starts()
         axioms = self._axioms()
+        self._distinct(transitions)
         if self.problems:
             raise NotGeneral(placed(self.problems, self.system.sources))
         shared, init = _assumed(starts, {symbol.name for symbol in self.world.layout.symbols()})
@@ -110,7 +113,7 @@ class _Lowering:
             model=system.model,
             preset=system.preset,
             switches=self._switches(),
-            sorts=self._sorts(),
+            sorts=self._sorts(transitions, claims),
             state=tuple(self.world.layout.symbols()),
             rigid=(*self.source.numbers.values(), *self.world.orders.values()),
             axioms=(*axioms, *shared),
@@ -123,19 +126,31 @@ class _Lowering:
         )
         return Lowered(theory, self.world.layout, self.source)
 
+    def _distinct(self, transitions: Sequence[Transition]) -> None:
+        """Symbols are told apart by their names: those of the state, of steps, of numbers and of orders."""
+        chosen = {symbol.name for step in transitions for symbol in step.chosen}
+        rigid = [*self.source.numbers.values(), *self.world.orders.values()]
+        names = [symbol.name for symbol in (*self.world.layout.symbols(), *rigid)]
+        for name in sorted({name for name in names if names.count(name) > 1} | chosen & set(names)):
+            text = "fields of the state, parameters of actions and numbers are named by their paths"
+            cure = "rename one of them"
+            self.problems.append(Diagnostic("KV162", f"two relations would be called {name}", text, cure))
+
     def _switches(self) -> dict[str, bool | int | str]:
         """Parameters that are no symbols, and no sizes."""
         names = self.chosen.binding.values
         symbolic = {symbol.spelled for symbol in self.source.numbers.values()}
         return {k: v for k, v in self.system.parameters.items() if k in names and k not in symbolic}
 
-    def _sorts(self) -> tuple[str, ...]:
+    def _sorts(self, transitions: Sequence[Transition], claims: Sequence[Clause]) -> tuple[str, ...]:
         """Sorts that anything is said of, in order of their first mention."""
         found = [sort for symbol in self.world.layout.symbols() for sort in symbol.args]
         found += [sort for symbol in self.world.orders.values() for sort in symbol.args]
         for action in self.system.actions:
             found += [sort for param in action.params if (sort := _sort_of(param))]
-        return tuple(dict.fromkeys(found))
+        for formula in (*(step.guard for step in transitions), *(claim.formula for claim in claims)):
+            found += [v.sort for node in walk(formula) if isinstance(node, ForAll | Exists) for v in node.vars]
+        return tuple(sort for sort in dict.fromkeys(found) if sort != INT)
 
     def _wanted(self, properties: Sequence[str]) -> list[Claim]:
         invariants = [claim for claim in self.system.claims if claim.kind == "invariant"]
@@ -176,8 +191,7 @@ class _Lowering:
             except NotGeneral as problem:
                 self.problems += problem.all
                 return
-            if conj(steps.guards) != FALSE:
-                yield from _transitions(name, action, steps, params, chosen, bounds)
+            yield from _transitions(name, action, steps, params, chosen, bounds)
 
     def _parameters(
         self, function: Action | Init
@@ -351,19 +365,27 @@ def _transitions(
     """The step itself, and before it those that only say what must hold where a later guard refuses."""
     params = (*params, *steps.witnesses.values())
     names = [var.name for var in params]
-    whole = tuple(_obligation(d, names) for d in steps.duties if d.after == len(steps.guards))
+    whole = _obligations((d for d in steps.duties if d.after == len(steps.guards)), names)
     earlier = sorted({d.after for d in steps.duties if d.after < len(steps.guards)})
     for after in earlier:
-        duties = tuple(_obligation(d, names) for d in steps.duties if d.after == after)
+        duties = _obligations((d for d in steps.duties if d.after == after), names)
         guard = tidied(simplified(conj((*bounds, *steps.guards[:after]))), names)
         yield Transition(f"{name}, up to guard {after + 1}", params, chosen, guard, (), duties, action.doc, action.loc)
     guard = tidied(simplified(conj((*bounds, *steps.guards))), names)
-    updates = tuple(_updates(steps, names))
-    yield Transition(name, params, chosen, guard, updates, whole, action.doc, action.loc)
+    if guard != FALSE:
+        updates = tuple(_updates(steps, names))
+        yield Transition(name, params, chosen, guard, updates, whole, action.doc, action.loc)
 
 
-def _obligation(duty: Duty, names: list[str]) -> Obligation:
-    return Obligation(duty.name, duty.text, tidied(simplified(duty.formula), names), duty.loc)
+def _obligations(duties: Iterable[Duty], names: list[str]) -> tuple[Obligation, ...]:
+    """Duties as obligations, those of one name as one: a line that is reached in several ways."""
+    found: dict[str, list[Duty]] = {}
+    for duty in duties:
+        found.setdefault(duty.name, []).append(duty)
+    return tuple(
+        Obligation(name, same[0].text, tidied(simplified(conj(d.formula for d in same)), names), same[0].loc)
+        for name, same in found.items()
+    )
 
 
 def _updates(steps: Steps, names: list[str]) -> Iterator[Update]:

@@ -83,8 +83,17 @@ class Answer:
 
     @property
     def theory(self) -> Theory | None:
-        """The theory, without the claims that are known to be false."""
-        return None if self.lowered is None else without(self.lowered.theory, self.violated)
+        """The theory, without the claims that are known to be false and the assertions that nobody asks for."""
+        return None if self.lowered is None else without(self.lowered.theory, (*self.violated, *self.unasked))
+
+    @property
+    def unasked(self) -> tuple[str, ...]:
+        """Names of assertions of the model that are not asked for."""
+        if self.lowered is None:
+            return ()
+        asked = {claim.name for claim in self.claims}
+        every = [claim.name for claim in self.lowered.source.system.claims if claim.kind == "assert"]
+        return tuple(name for name in every if name not in asked)
 
     @property
     def violated(self) -> tuple[str, ...]:

@@ -207,3 +207,31 @@ def test_symbolic_numbers_are_no_part_of_the_ir(tmp_path: Path) -> None:
     lower(model, choose(model))
 
     assert before == digest(build(model, choose(model)))
+
+
+def test_a_model_that_needs_more_elements_than_are_tried(tmp_path: Path) -> None:
+    model = model_of(tmp_path, action=action("s.owner[p] = Req(2)"))
+
+    with pytest.raises(NotGeneral) as caught:
+        lower(model, choose(model, sets={"Req": 3}))
+
+    assert ["KV160"] == [one.code for one in caught.value.all]
+
+
+def test_what_goes_wrong_before_a_guard_that_is_never_true_is_an_obligation(tmp_path: Path) -> None:
+    body = "s.phase[s.owner[p]] = Phase.NEW\nrequire(cfg.safe)"
+    model = model_of(tmp_path, action=action(body))
+
+    for value in ("on", "off"):
+        steps = lower(model, choose(model, sets={"safe": value})).theory.transitions
+        assert any(duty.name.startswith("KV203") for step in steps for duty in step.obligations), value
+
+
+def test_names_of_symbols_are_distinct(tmp_path: Path) -> None:
+    state = "\nclass Cell(Record):\n    wanted: Bool\n" + STATE + "    act: Cell\n"
+    model = model_of(tmp_path, state=state, action=action("s.flag = p in wanted", "p: Page, wanted: Set(Page)"))
+
+    with pytest.raises(NotGeneral) as caught:
+        lower(model, choose(model))
+
+    assert "two relations would be called act.wanted" in caught.value.diagnostic.message
