@@ -47,6 +47,7 @@ def answers(text: str) -> list[str]:
     cvc5 = pytest.importorskip("cvc5", reason="there is no cvc5")
     solver = cvc5.Solver(cvc5.TermManager())
     solver.setOption("rlimit", "2000000")
+    solver.setOption("enum-inst", "true")  # patterns alone miss instances that are needed
     parser = cvc5.InputParser(solver)
     parser.setStringInput(cvc5.InputLanguage.SMT_LIB_2_6, text, "condition")
     found = []
