@@ -16,14 +16,10 @@ UNDRIVEN = {
     "forward_chunk": "chunked prefill is off in the harness",
     "launch_chunk": "chunks are sent early only under the overlap scheduler, which is off in the harness",
     "compute_chunk": "chunks are sent early only under the overlap scheduler, which is off in the harness",
-    "next_batch": "bounded batches are off by default",
     "resubmit": "the transfer engine is scripted, and does not post a batch again by itself",
-    "crash_worker": "a worker that dies takes all rooms of its process with it, not the one of the step",
     "probe_session": "the probe belongs to the transfer engine, which is scripted",
     "prefill_dies": "both sides run in one process",
     "heartbeat_failure": "both sides run in one process",
-    "lose_up": "sockets inside of a process lose nothing",
-    "lose_down": "sockets inside of a process lose nothing",
     "retract": "retraction needs a running decode batch",
 }
 """Actions that cannot be driven, and why."""
@@ -33,13 +29,10 @@ GROUPED = ("receive_abort", "register_target", "try_acknowledge")
 
 OUTSIDE = {
     "checksum": "checksums are off by default",
-    "bounded_batch": "bounded batches are off by default",
     "gateway": "there is no router in the harness",
     "patient_balancer": "there is no router in the harness",
-    "aux_loss": "the scripted transfer engine moves every metadata row",
     "decode_tree": "the prefix tree of decode is off by default",
     "larger_pool": "the trace has another pool than it says",
-    "unequal_lengths": "truncation of prompts is off by default",
     "token_count_check": "a proposal that is in no release",
     "source_hold": "a proposal that is in no release",
     "batch_recheck": "a proposal that is in no release",
@@ -78,6 +71,11 @@ def sizes(trace: Trace) -> Sizes:
         decode_pages=_number(found, "DPage"),
         prefill_rows=_number(found, "PRow"),
         decode_rows=_number(found, "DRow"),
+        truncates=found.get("unequal_lengths") is True,
+        bounded=found.get("bounded_batch") is True,
+        loses_rows=found.get("aux_loss") is True,
+        loses_messages=found.get("message_loss") is True,
+        crashes=found.get("worker_crash") is True,
     )
 
 

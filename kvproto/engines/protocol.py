@@ -34,7 +34,11 @@ Args = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes of the pair; `limit` is the real size of the prefill pool in pages."""
+    """Sizes of the pair, and options; `limit` is the real size of the prefill pool in pages.
+
+    `truncates` is the engine's `--allow-auto-truncate`, `bounded` sets its batches to one page.  The others are what
+    the world around it may do: a metadata row never arrives, messages are lost, the transfer worker dies.
+    """
 
     requests: int
     context: int
@@ -44,8 +48,13 @@ class Sizes:
     decode_pages: int
     prefill_rows: int
     decode_rows: int
+    truncates: bool = False
+    bounded: bool = False
+    loses_rows: bool = False
+    loses_messages: bool = False
+    crashes: bool = False
 
-    def asked(self) -> dict[str, int]:
+    def asked(self) -> dict[str, int | bool]:
         """As JSON."""
         return asdict(self)
 

@@ -131,7 +131,7 @@ def _sender(pair: Pair, request: Request) -> dict[str, Any]:
     return {
         "room": places.room(pair.prefill, request.room),
         "infos": [0] if manager.transfer_infos.get(request.room) else [],
-        "serving": [0] if where in ("CHECKED", "CALLING", "AUX") else [],
+        "serving": [0] if where in ("CHECKED", "CALLING", "AUX", "DEAD") and not request.forgotten else [],
         "queued": places.queued(pair, request),
         "chunk": request.chunk,
         "worker": where,

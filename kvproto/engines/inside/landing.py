@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kvproto.engines.inside import seams
+from kvproto.engines.inside.baton import Baton
 
 Piece = tuple[int, int, int]
 """Address to read, address to write, length."""
@@ -50,6 +51,9 @@ class Landing:
         self.regions: list[Region] = []
         self.writes: list[Write] = []
         self.outcome = 0
+        self.crashing = False
+        self.loses_rows = False
+        self._posted: tuple[Any, int] = (None, 0)
         self.chunk: Callable[[], Any] = lambda: None
 
     def get_session_id(self) -> str:
@@ -73,20 +77,32 @@ class Landing:
         baton = seams.current.here()
         blocks = list(zip(sources, targets, lengths, strict=True))
         if not any(region.number(target) is not None for region in self.regions for target in targets):
-            baton.park("aux")
-            for piece in blocks:
+            self._park(baton, "aux")
+            for piece in () if self.loses_rows else blocks:
                 copy(piece)
             return 0
-        baton.park("posting")
+        self._park(baton, "posting")
         self.writes += self._pages(blocks)
         self.outcome = 0
-        baton.park("calling")
+        self._park(baton, "calling")
         return self.outcome
 
-    def _pages(self, blocks: list[Piece]) -> list[Write]:
-        """One write for each page of the chunk: the i-th page of every region belongs to its i-th position."""
+    def _park(self, baton: Baton, place: str) -> None:
+        baton.park(place)
+        if self.crashing:
+            raise RuntimeError("the transfer engine, scripted, has raised an exception")
+
+    def left(self) -> int:
+        """Pages of the chunk under way that no call has posted yet."""
         chunk = self.chunk()
-        first = chunk.index_slice.start or 0
+        before = self._posted[1] if self._posted[0] is chunk else 0
+        return len(chunk.prefill_kv_indices) - before
+
+    def _pages(self, blocks: list[Piece]) -> list[Write]:
+        """One write for each page of the call: the i-th page of every region belongs to its i-th position."""
+        chunk = self.chunk()
+        before = self._posted[1] if self._posted[0] is chunk else 0
+        first = (chunk.index_slice.start or 0) + before
         writes: list[Write] = []
         for region in self.regions:
             at = 0
@@ -98,6 +114,7 @@ class Landing:
                         writes.append(Write(chunk.room, first + at, number))
                     writes[at].pieces.append((source, target, length))
                     at += 1
+        self._posted = (chunk, before + len(writes))
         return writes
 
     def of(self, room: int, *, awaited: bool) -> list[Write]:

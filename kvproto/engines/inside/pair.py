@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +27,9 @@ SPARE = 1
 STUB_TOKEN = 7
 """What the forward pass answers."""
 
+BATCH = "SGLANG_MOONCAKE_MAX_TRANSFER_BATCH_INDICES"
+"""The engine's bound on pages of a call; 0 is none.  0.5.19 does not have it."""
+
 LABELS = "ABCDEFGH"
 
 
@@ -44,6 +48,11 @@ class Sizes:
     decode_pages: int
     prefill_rows: int
     decode_rows: int
+    truncates: bool = False
+    bounded: bool = False
+    loses_rows: bool = False
+    loses_messages: bool = False
+    crashes: bool = False
 
 
 @dataclass(slots=True)
@@ -106,7 +115,10 @@ class Pair:
         self.requests = {label: Request(label, number + 1) for number, label in enumerate(LABELS[: sizes.requests])}
         self.seen = Seen()
         self.landing: Landing = self.wires.engines["prefill"]
-        longest = sizes.limit * PAGE
+        os.environ.update({BATCH: "1" if sizes.bounded else "0"})
+        self.landing.loses_rows = sizes.loses_rows
+        # A prompt that is cut to the longest leaves prefill's estimate its room.
+        longest = sizes.limit * PAGE - (SLACK // 2 if sizes.truncates else 0)
         self.prefill = self._side("prefill", (sizes.limit + SPARE) * PAGE, longest, sizes.prefill_rows)
         # Decode's own door is never the one that refuses: what does not fit its pool is refused by the queue.
         self.decode = self._side("decode", sizes.decode_pages * PAGE, schedulers.LONGEST, sizes.decode_rows)

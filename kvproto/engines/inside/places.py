@@ -13,6 +13,7 @@ ROOMS = {
     "Success": "SUCCESS",
     "Failed": "FAILED",
 }
+MESSAGES = {"lose_up": ("METADATA", "ABORT"), "lose_down": ("SUCCESS", "FAILED", "ACK")}
 WORKER = {"status": "DEQUEUED", "posting": "CHECKED", "calling": "CALLING", "aux": "AUX"}
 
 
@@ -65,10 +66,10 @@ def decode(pair: Pair, request: Request) -> str:
 
 def working(pair: Pair, request: Request) -> str:
     """Where the transfer worker is with a request's chunk."""
-    if pair.worker.dead is not None:
-        return "DEAD"
     taken = pair.chunks.taken
     mine = taken is not None and taken.room == request.room
+    if mine and pair.worker.dead is not None:
+        return "DEAD"
     return WORKER.get(pair.worker.place, "IDLE") if mine else "IDLE"
 
 
@@ -99,8 +100,8 @@ def mail(pair: Pair, request: Request) -> tuple[list[str], list[str]]:
     """Kinds of unread messages of a room, to prefill and to decode."""
     found = []
     for side, kind, names in (
-        ("prefill", up, ("METADATA", "ABORT")),
-        ("decode", down, ("SUCCESS", "FAILED", "ACK")),
+        ("prefill", up, MESSAGES["lose_up"]),
+        ("decode", down, MESSAGES["lose_down"]),
     ):
         there = {entry for entry in map(kind, pair.wires.mail[side]) if entry is not None}
         found.append([name for name in names if (name, request.room) in there])
@@ -111,8 +112,7 @@ def settled(pair: Pair, request: Request) -> bool:
     """Both sides are through with a request, and nothing of it is on its way."""
     return (
         (prefill(pair, request), decode(pair, request)) == ("OVER", "OVER")
-        and working(pair, request) in ("IDLE", "DEAD")
-        and queued(pair, request) == 0
+        and (working(pair, request) == "DEAD" or (working(pair, request) == "IDLE" and queued(pair, request) == 0))
         and not any(write.room == request.room for write in pair.landing.writes)
         and mail(pair, request) == ([], [])
     )

@@ -86,7 +86,8 @@ class Stepping:
         )
         req.tokenizer = None
         side.init_req_max_new_tokens(req)
-        too_long = self._call(side, engine.validate_input_length, req, side.max_req_input_len, False)
+        cut = self.pair.sizes.truncates
+        too_long = self._call(side, engine.validate_input_length, req, side.max_req_input_len, cut)
         if too_long:
             self._call(side, req.set_finish_with_abort, too_long)
         return req

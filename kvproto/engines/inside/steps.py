@@ -45,6 +45,10 @@ ACTIONS: dict[str, tuple[str, ...]] = {
     "call_succeeds": ("r",),
     "call_fails": ("r",),
     "conclude": ("r",),
+    "next_batch": ("r",),
+    "crash_worker": ("r",),
+    "lose_up": ("r", "m"),
+    "lose_down": ("r", "m"),
     "land": ("r", "k"),
     "land_late": ("r", "k"),
     "vanish": ("r", "k"),
@@ -71,7 +75,7 @@ class Steps(PrefillSteps, DecodeSteps, ThreadSteps):
         """Every action that is possible now, with its arguments."""
         found = []
         for action, names in ACTIONS.items():
-            for arguments in self._instances(names):
+            for arguments in self._instances(action, names):
                 if not self.refusal(action, arguments):
                     found.append((action, arguments))
         return found
@@ -80,10 +84,12 @@ class Steps(PrefillSteps, DecodeSteps, ThreadSteps):
         values: list[Any] = [self.pair.requests[arguments["r"]]]
         return values + [arguments[name] for name in ACTIONS[action][1:]]
 
-    def _instances(self, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    def _instances(self, action: str, names: tuple[str, ...]) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = [{"r": label} for label in self.pair.requests]
         if "long" in names:
             found = [one | {"long": long} for one in found for long in (False, True)]
+        if "m" in names:
+            found = [one | {"m": kind} for one in found for kind in places.MESSAGES[action]]
         if "k" in names:
             found = [one | {"k": k} for one in found for k in range(self.pair.sizes.context)]
         return found

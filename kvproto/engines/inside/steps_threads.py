@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
+
 from kvproto.engines.inside import places
 from kvproto.engines.inside.landing import Write, copy
 from kvproto.engines.inside.pair import Request
 from kvproto.engines.inside.stepping import Stepping
+
+Read = Callable[[list[bytes]], tuple[str, int] | None]
 
 
 class ThreadSteps(Stepping):
@@ -66,7 +71,7 @@ class ThreadSteps(Stepping):
         if not any(chunk.room == request.room for chunk in waiting):
             return f"no chunk of {request.label} waits"
         if self.pair.worker.place != "get":
-            return "the only worker of this session is busy"
+            return f"the only worker of this session is {'dead' if self.pair.worker.dead else 'busy'}"
         ahead = self.pair.of_room(waiting[0].room).label
         return "" if ahead == request.label else f"a chunk of {ahead} comes first in the same queue"
 
@@ -97,8 +102,12 @@ class ThreadSteps(Stepping):
 
     def may_call_succeeds(self, request: Request) -> str:
         """All its writes have landed."""
+        said = self._calling(request) or self._flying(request)
+        return said or (f"{self.pair.landing.left()} pages are not posted yet" if self.pair.landing.left() else "")
+
+    def _flying(self, request: Request) -> str:
         left = len(self.pair.landing.of(request.room, awaited=True))
-        return self._calling(request) or (f"{left} writes of {request.label} have not landed" if left else "")
+        return f"{left} writes of {request.label} have not landed" if left else ""
 
     do_call_succeeds = do_dequeue
 
@@ -119,7 +128,60 @@ class ThreadSteps(Stepping):
 
     do_conclude = do_dequeue
 
+    def may_next_batch(self, request: Request) -> str:
+        """A call of a chunk is through, and there are more pages."""
+        said = self._calling(request) or self._flying(request)
+        return said or ("" if self.pair.landing.left() else "all pages are posted")
+
+    def do_next_batch(self, request: Request) -> None:
+        """The call returns, and the next one posts."""
+        self._work(request)
+        if self.pair.worker.place == "posting":
+            self._work(request)
+
+    def may_crash_worker(self, request: Request) -> str:
+        """The worker is in a call, or about to be."""
+        if not self.pair.sizes.crashes:
+            return "workers do not die here"
+        found = places.working(self.pair, request)
+        return "" if found in ("CHECKED", "CALLING", "AUX") else f"the worker is {found} with {request.label}"
+
+    def do_crash_worker(self, request: Request) -> None:
+        """The call raises an exception, and the worker's own handler ends the thread."""
+        for write in self.pair.landing.of(request.room, awaited=True):
+            write.awaited = False
+        self.pair.landing.crashing = True
+        with contextlib.suppress(RuntimeError):
+            self._work(request)
+
     # ------------------------------------------------------------------------------------------- network
+    def may_lose_up(self, request: Request, m: str) -> str:
+        """It is on its way, and nothing of its room before it."""
+        return self._loses("prefill", places.up, request, m)
+
+    def _loses(self, side: str, read: Read, request: Request, kind: str) -> str:
+        if not self.pair.sizes.loses_messages:
+            return "messages are not lost here"
+        of_room = [entry for entry in map(read, self.pair.wires.mail[side]) if entry and entry[1] == request.room]
+        first = of_room[:1] if side == "prefill" else of_room
+        return "" if (kind, request.room) in first else f"no {kind} of {request.label} is next on its way to {side}"
+
+    def do_lose_up(self, request: Request, m: str) -> None:
+        """It never arrives."""
+        self._lose("prefill", places.up, request, m)
+
+    def _lose(self, side: str, read: Read, request: Request, kind: str) -> None:
+        waiting = self.pair.wires.mail[side]
+        waiting.remove(next(message for message in waiting if read(message) == (kind, request.room)))
+
+    def may_lose_down(self, request: Request, m: str) -> str:
+        """It is on its way."""
+        return self._loses("decode", places.down, request, m)
+
+    def do_lose_down(self, request: Request, m: str) -> None:
+        """It never arrives."""
+        self._lose("decode", places.down, request, m)
+
     def _write(self, request: Request, position: int, awaited: bool) -> Write | None:
         writes = self.pair.landing.of(request.room, awaited=awaited)
         return next((write for write in writes if write.position == position), None)
