@@ -8,7 +8,7 @@ by names only the first is kept.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, groupby
 
 import numpy as np
 
@@ -50,11 +50,16 @@ def canonical(template: Template, clause: Sequence[int]) -> Literals:
 def without_subsumed(template: Template, clauses: Sequence[Literals]) -> list[Literals]:
     """Clauses that contain no instance of another one; shorter ones first."""
     kept: list[Literals] = []
-    instances: set[frozenset[int]] = set()
-    for clause in sorted(dict.fromkeys(clauses), key=lambda literals: (len(literals), literals)):
-        if not _contains_one(clause, instances):
-            kept.append(clause)
-            instances |= instances_of(template, clause)
+    shorter: set[frozenset[int]] = set()
+    ordered = sorted(dict.fromkeys(clauses), key=lambda literals: (len(literals), literals))
+    for _, group in groupby(ordered, key=len):
+        alike = [clause for clause in group if not _contains_one(clause, shorter)]
+        owners: dict[frozenset[int], set[Literals]] = {}
+        for clause in alike:
+            for instance in instances_of(template, clause):
+                owners.setdefault(instance, set()).add(clause)
+        kept += (clause for clause in alike if owners[frozenset(clause)] == {clause})
+        shorter.update(owners)
     return kept
 
 
