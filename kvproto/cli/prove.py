@@ -60,7 +60,7 @@ class Places:
 @click.option("--json", "json_file", metavar="FILE", help="Write kvproto.result/1 (- for standard output).")
 @click.option("--quiet", "-q", is_flag=True, help="Print only what is not proved.")
 def prove(targets: tuple[str, ...], **given: Any) -> int:
-    """Prove the invariants of TARGETs for any number of elements of their sorts.
+    """Prove invariants of TARGETs for worlds of any size.
 
     Small worlds are searched first; what no run breaks is proved by an inductive invariant that is found, checked and
     printed. Without a TARGET: every preset of the shipped proofs, a line each.
