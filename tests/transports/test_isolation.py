@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-
-import pytest
+from typing import TYPE_CHECKING
 
 from kvproto.transports import isolation
 from kvproto.transports.isolation import NEW_NETWORK, NEW_USER, isolate
+
+if TYPE_CHECKING:
+    import pytest
 
 CHILD = """
 import os, socket
