@@ -1,21 +1,27 @@
-"""Proved models with one part of a guard left out: refuted by a run, or proved all the same."""
+"""Proved models with one part of a guard left out: refuted by a run, or proved all the same.
+
+`python tests/prove/mutant_proofs.py TARGET...` tries all parts of some presets and prints what became of them.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 from unittest.mock import patch
 
+from kvproto.engine.outcome import Options
+from kvproto.engine.search import search
 from kvproto.ir.nodes import System
 from kvproto.lang.bind import Chosen, choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import find
 from kvproto.lang.model import Model
-from kvproto.prove import certificate_witness, fragment, instances, prover
-from kvproto.prove.prover import Answer, Wanted, answer
-from kvproto.suite.mutants import mutants, same
+from kvproto.prove import fragment, instances, prover
+from kvproto.prove.prover import Wanted, answer
+from kvproto.suite.mutants import Mutant, mutants, same
 
 
 @dataclass(frozen=True)
@@ -31,23 +37,43 @@ class Part:
         return f"{self.target}: {self.guard}"
 
 
+@dataclass(frozen=True)
+class Fate:
+    """What became of a model without the part; `by` are the claims that a run breaks."""
+
+    kind: Literal["refuted", "proved", "undecided"]
+    by: tuple[str, ...] = ()
+
+
 def parts(target: str) -> Iterator[Part]:
     """Parts of guards of the preset that are not switched off."""
-    found = find(target)
-    system = build(found.model, choose(found.model, preset=found.preset))
-    for number, mutant in enumerate(mutants(system)):
+    system, every = _mutants(target)
+    for number, mutant in enumerate(every):
         if not same(mutant, system):
             yield Part(target, number, f"{mutant.action}: {mutant.part}")
 
 
-def without(part: Part) -> Answer:
-    """What is proved and refuted of the model without the part, by the way of `kvproto prove`."""
-    with _mutated(part.number):
-        return answer(Wanted(find(part.target), exact=False))
+def _mutants(target: str) -> tuple[System, list[Mutant]]:
+    found = find(target)
+    system = build(found.model, choose(found.model, preset=found.preset))
+    return system, list(mutants(system))
+
+
+def fate(part: Part) -> Fate:
+    """A run of the smallest world is enough; else the way of `kvproto prove` is gone."""
+    result = search(_mutants(part.target)[1][part.number].system, Options(max_states=100_000))
+    by = tuple(each.claim.name for each in result.findings if each.counterexample)
+    if by:
+        return Fate("refuted", by)
+    with _without(part.number):
+        found = answer(Wanted(find(part.target), exact=False))
+    if found.violated:
+        return Fate("refuted", found.violated)
+    return Fate("proved" if found.exit_code == 0 else "undecided")
 
 
 @contextmanager
-def _mutated(number: int) -> Iterator[None]:
+def _without(number: int) -> Iterator[None]:
     """Every system that is built has that part left out, whatever its sizes."""
 
     def mutated(model: Model, chosen: Chosen, **rest: Any) -> System:
@@ -57,6 +83,11 @@ def _mutated(number: int) -> Iterator[None]:
         patch.object(fragment, "build", mutated),
         patch.object(instances, "build", mutated),
         patch.object(prover, "build", mutated),
-        patch.object(certificate_witness, "build", mutated),
     ):
         yield
+
+
+if __name__ == "__main__":
+    for one in (part for target in sys.argv[1:] for part in parts(target)):
+        became = fate(one)
+        print(f"{became.kind:<10} {one}  {', '.join(became.by)}", flush=True)
