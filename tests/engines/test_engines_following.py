@@ -21,6 +21,7 @@ from kvproto.engines.protocol import Client, Leg, Now, Reading, Sizes, Step
 from kvproto.engines.reporting import report_lines
 from kvproto.trace.trace import Trace
 
+EARLY = "sglang-0.5.21-chunks-client_disconnects=off-transfer_failures=off-early_send=on-reads_no_foreign_data"
 TRACES = Path(__file__).parents[2] / "traces"
 
 
@@ -190,7 +191,8 @@ def test_every_variable_is_compared_or_explained() -> None:
 def test_other_models_and_steps_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     for name, why in (
         ("outline-incident-reads_own_writes", "it is one of 'outline'"),
-        ("sglang-0.5.23-pages-timeouts=off-worker_crash=on-answered", "step 14 is crash_worker"),
+        ("sglang-0.5.22-fan-out-ranks_agree", "it has 2 ranks in DRank"),
+        (EARLY, "is launch_chunk"),
     ):
         assert main(["replay", str(TRACES / f"{name}.trace.json"), "--impl", "sglang==0.5.19"]) == 2
         assert why in capsys.readouterr().err

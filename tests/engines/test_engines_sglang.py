@@ -207,6 +207,52 @@ def test_walks_agree(engine: Child) -> None:
     assert {"commit", "attend", "finish", "land", "call_fails", "abort_on_decode", "inflight_failure"} <= taken
 
 
+WORLDS = (
+    ("large", {"message_loss": True, "worker_crash": True}),
+    ("medium", {"two_chunks": False, "unequal_lengths": True, "bounded_batch": True}),
+    ("pages", {"aux_loss": True}),
+)
+"""Options of the engine and a world that does worse."""
+
+
+def test_walks_agree_in_worse_worlds(engine: Child) -> None:
+    taken: set[str] = set()
+    for scope, world in WORLDS:
+        # 0.5.19 has no bound on the pages of a call.
+        known = {name: on for name, on in world.items() if name != "bounded_batch" or engine.version != "0.5.19"}
+        for seed in range(4):
+            both = Together.begin(engine, scope, preset=engine.version, **known)
+            differences = both.wander(random.Random(seed), 45)
+
+            assert differences == [], (scope, seed, both.done)
+            taken |= {step.split('"')[1] for step in both.done}
+    assert {"lose_up", "lose_down", "crash_worker"} & taken
+    assert "next_batch" in taken or engine.version == "0.5.19"
+
+
+def test_prompt_that_is_cut(engine: Child) -> None:
+    """With --allow-auto-truncate the incident is there in 0.5.23: prefill cuts at its own pool, decode does not."""
+    if engine.version != "0.5.23":
+        pytest.skip("the run is recorded for 0.5.23")
+    result = follow(recorded("0.5.23-unequal_lengths=on-reads_own_writes"), engine)
+
+    assert result.divergence is None
+    assert "reads_own_writes" in result.violations
+    (client,) = [client for client in result.clients.values() if client.reads]
+    assert client.client == "OK_200"
+    assert None in {author for _, author in client.reads[0].pages}
+
+
+def test_worker_that_dies(engine: Child) -> None:
+    """Its own handler ends the thread; what decode waits for never comes."""
+    if engine.version != "0.5.23":
+        pytest.skip("the run is recorded for 0.5.23")
+    result = follow(recorded("0.5.23-pages-timeouts=off-worker_crash=on-answered"), engine)
+
+    assert result.divergence is None
+    assert {client.client for client in result.clients.values()} & {"WAITING", "GONE"}
+
+
 def test_same_run_twice(engine: Child) -> None:
     trace = recorded("0.5.19-writes_spare_other_requests")
 
