@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kvproto import __version__
 from kvproto.cli.options import check_json_file, on_terminal, say, seconds, setting, write_json
 from kvproto.diagnostics import KvError
 from kvproto.lang.load import find, proofs
@@ -255,12 +256,40 @@ def _leaks(target: str, given: dict[str, Any]) -> int:
     name = target.partition("@")[2] or find("sglang").model.presets[0].name
     numbers = dict(setting(text) for text in given["sets"])
     found = findings(name, {key: int(value) if value.isdecimal() else 0 for key, value in numbers.items()})
+    if given["json_file"]:
+        write_json(given["json_file"], _leaks_as_json(target, name, found))
+    if given["json_file"] == "-":
+        return 3
     say(f"{target}  which prompts leak, for contexts, pools and pages of any size")
     for finding in found:
         for line in finding.lines():
             say(f"  {line}")
     say(f"  the rest of the model is about sizes of a scope: kvproto check {target}")
     return 3
+
+
+def _leaks_as_json(target: str, preset: str, findings: list[Any]) -> dict[str, object]:
+    """The statements about prompts, as results are written; the model's own properties are not decided."""
+    return {
+        "schema": "kvproto.result/1",
+        "kvproto": __version__,
+        "target": target,
+        "model": "sglang",
+        "preset": preset,
+        "engine": "prove",
+        "method": "quantifier elimination",
+        "complete": False,
+        "properties": [],
+        "findings": [
+            {
+                "name": finding.name,
+                "text": finding.what,
+                "statements": [{"text": each.text, "proved": each.proved} for each in finding.statements],
+                "numbers": list(finding.numbers),
+            }
+            for finding in findings
+        ],
+    }
 
 
 def _refuse_contradictions(targets: tuple[str, ...], given: dict[str, Any]) -> None:

@@ -87,6 +87,12 @@ class Answer:
         return None if self.lowered is None else without(self.lowered.theory, (*self.violated, *self.unasked))
 
     @property
+    def open(self) -> tuple[str, ...]:
+        """Names of the properties that a proof could still decide."""
+        provable = [claim.name for claim in self.claims if claim.kind != "sometimes"]
+        return tuple(name for name in provable if self.verdicts[name] == "undecided")
+
+    @property
     def unasked(self) -> tuple[str, ...]:
         """Names of assertions of the model that are not asked for."""
         if self.lowered is None:
@@ -126,7 +132,7 @@ def answer(wanted: Wanted, progress: Callable[[str], None] = lambda _: None) -> 
         found.outside = problem.all
     _search(found, chosen, progress)
     _judge(found)
-    if found.lowered is not None and "undecided" in found.verdicts.values():
+    if found.lowered is not None and found.open:
         _prove(found, chosen, progress)
     found.seconds, found.cpu_seconds = clock.seconds(), clock.cpu_seconds()
     return found
@@ -210,16 +216,14 @@ def _prove(found: Answer, chosen: Chosen, progress: Callable[[str], None]) -> No
     progress(f"looking for an invariant in {len(rows):,} states")
     found.result = prove(theory, rows, user=user)
     if isinstance(found.result, Proof):
-        for name, verdict in found.verdicts.items():
-            if verdict == "undecided":
-                found.verdicts[name] = "proved"
+        found.verdicts |= dict.fromkeys(found.open, "proved")
         if wanted.exact and any(map(is_assumption, theory.axioms)):
             progress("looking for runs beyond the assumptions")
             found.limits = limits(theory)
         return
     before = found.violated
     _search_beyond(found, chosen, theory, progress)
-    if found.violated != before and "undecided" in found.verdicts.values():
+    if found.violated != before and found.open:
         _prove(found, chosen, progress)  # what is left may not depend on what is false
 
 
@@ -232,7 +236,7 @@ def _search_beyond(found: Answer, chosen: Chosen, theory: Theory, progress: Call
         found.reached = reached(lowered, chosen, result.stuck.before)
         if found.reached.yes:
             _search_world(found, with_numbers(lowered, chosen, found.reached.settings))
-    if "undecided" in found.verdicts.values() and any(symbol.result == INT for symbol in theory.rigid):
+    if found.open and any(symbol.result == INT for symbol in theory.rigid):
         progress("searching with open numbers")
         _search_open(found, chosen, theory)
 
@@ -252,8 +256,8 @@ def _search_world(found: Answer, instance: Instance | None) -> None:
     """Search one more small world for what is undecided."""
     if instance is None:
         return
-    names = tuple(name for name, verdict in found.verdicts.items() if verdict == "undecided")
-    world = World(instance, search(instance.system, Options(properties=names, max_states=MAX_STATES)))
+    options = Options(properties=found.open, max_states=MAX_STATES, time_limit=found.wanted.time_limit)
+    world = World(instance, search(instance.system, options))
     for finding in world.result.findings:
         run = _run_of(finding)
         if run is not None:

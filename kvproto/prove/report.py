@@ -31,7 +31,7 @@ def describe(answer: Answer, traces: Mapping[str, str], *, quiet: bool = False) 
     lines += [_claim_line(answer, claim, traces) for claim in _judged(answer, quiet)]
     if isinstance(answer.result, Proof) and not quiet:
         lines += _proof(answer, answer.result)
-    if isinstance(answer.result, Undecided) and "undecided" in answer.verdicts.values():
+    if isinstance(answer.result, Undecided) and answer.open:
         lines += _undecided(answer, answer.result)
     if answer.outside:
         lines += _outside(answer)
@@ -246,7 +246,7 @@ def _diagnostic_text(code: str, message: str, loc: object) -> str:
 
 def _stuck_json(answer: Answer) -> dict[str, object] | None:
     found = answer.result
-    if not isinstance(found, Undecided) or "undecided" not in answer.verdicts.values():
+    if not isinstance(found, Undecided) or not answer.open:
         return None
     told: dict[str, object] = {
         "reason": found.reason,

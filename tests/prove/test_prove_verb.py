@@ -278,12 +278,15 @@ def test_several_targets_have_a_line_each(prove: Prove) -> None:
     assert all("VIOLATED reads_own, no_late_write" in line for line in lines)
 
 
-def test_prompts_that_leak(prove: Prove) -> None:
-    code, out, _ = prove("sglang@0.5.19", "--set", "pool=681280", "--set", "context=1048576", "--set", "page=64")
+def test_prompts_that_leak(prove: Prove, tmp_path: Path) -> None:
+    numbers = ("--set", "pool=681280", "--set", "context=1048576", "--set", "page=64")
+    code, out, _ = prove("sglang@0.5.19", *numbers, "--json", "result.json")
 
     assert 3 == code
     assert "681274" in out or "681,274" in out
     assert "the rest of the model" in out
+    statements = [each for finding in result(tmp_path)["findings"] for each in finding["statements"]]
+    assert len(statements) > 3 and all(each["proved"] for each in statements)
 
 
 def test_numbers_are_open_unless_they_are_set(prove: Prove, write: Write) -> None:
@@ -296,3 +299,21 @@ def test_numbers_are_open_unless_they_are_set(prove: Prove, write: Write) -> Non
     assert (0, 0) == (code, again)
     assert "and every hold with 1 <= hold" in out and "assumes: now has no upper bound" in out
     assert "assumes: hold is 3" in fixed and "every hold" not in fixed
+
+
+def test_a_witness_that_was_not_found_is_not_proved(prove: Prove, write: Write) -> None:
+    claims = """
+@invariant("nobody is over")
+def none_over(s):
+    return all(s.phase[r] != Phase.OVER for r in Req)
+
+@sometimes("the flag is set")
+def set_once(s):
+    return s.flag
+"""
+
+    code, out, _ = prove(write(action=END, claim=claims))
+
+    assert 1 == code
+    assert "VIOLATED   none_over" in out and "VACUOUS    set_once" in out
+    assert "PROVED" not in out
