@@ -12,13 +12,16 @@ MEGA = 1_000_000
 
 @click.group()
 def engine() -> None:
-    """Fetch, list and remove engines whose own code traces are replayed on."""
+    """Fetch, list or remove engines to replay traces on."""
 
 
 @engine.command()
 @click.argument("requirement", metavar="sglang==VERSION")
 def fetch(requirement: str) -> int:
-    """Fetch a release, and once for all releases the packages that its code imports."""
+    """Fetch a release and what its code imports.
+
+    The packages that are imported are fetched once for all releases, into the folder that `kvproto engine list` shows.
+    """
     from kvproto.engines import fetching, kept
 
     fetching.fetch(kept.parse(requirement), lambda text: click.echo(text, err=True))
