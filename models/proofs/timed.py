@@ -230,10 +230,7 @@ model = Model(
         Preset("abort-lost", "prefill never hears of the abort", expect=ANY_TIME, abort_arrives=False),
         Preset("writes-stay", "a call that has ended leaves writes that live on", expect=ANY_TIME, writes_end=False),
     ],
-    scopes=[
-        Scope("small", "2 requests, 1 page, 4 ticks", Req=2, Page=1),
-        Scope("pages", "2 requests, 2 pages, 4 ticks", Req=2, Page=2),
-    ],
+    scopes=[Scope("small", "2 requests, 1 page, 4 ticks", Req=2, Page=1)],
     pools=[Pool("decode", Page, owner="owner", content="content")],
     flights=[Flights("flying")],
 )
