@@ -165,7 +165,31 @@ def _write_traces(found: Answer, places: Places) -> dict[str, str]:
         trace = trace_of(world.instance.system, world.result, finding, run)
         label = variant(found.wanted.target, world.instance.chosen)
         written[name] = str(codec.write(trace, places.traces, variant=label))
+    if found.induction is not None and found.open:
+        written |= _write_induction(found, places)
     return written
+
+
+def _write_induction(found: Answer, places: Places) -> dict[str, str]:
+    """The counterexample to induction, which says of itself that it is no run from the start."""
+    from dataclasses import replace
+
+    from kvproto.cli.traces import variant
+    from kvproto.prove.report import INDUCTION
+    from kvproto.trace import codec
+    from kvproto.trace.build import build_trace
+
+    shown = found.induction
+    assert shown is not None
+    why = [
+        "This is no run from the start, but a counterexample to induction: every clause of the attempt at a proof "
+        "holds in the first state, and the claim not in the last."
+    ]
+    if found.reached is not None:
+        why.append(f"Is the first state real? {found.reached.why[:1].upper()}{found.reached.why[1:]}.")
+    trace = replace(build_trace(shown.instance.system, shown.run), verdict="inconclusive", strength="induction", why=tuple(why))
+    label = "-".join(filter(None, [variant(found.wanted.target, shown.instance.chosen), "induction"]))
+    return {INDUCTION: str(codec.write(trace, places.traces, variant=label))}
 
 
 def _write_proof(found: Answer, wanted: Wanted, places: Places) -> str | None:

@@ -21,6 +21,7 @@ from kvproto.prove.exact_limit import Limit, is_assumption, limits
 from kvproto.prove.formula import INT
 from kvproto.prove.inference.prove import prove
 from kvproto.prove.instances import Instance, instances, seeds, with_numbers
+from kvproto.prove.instances_induction import Shown, shown
 from kvproto.prove.lower_fail import NotGeneral
 from kvproto.prove.lowering import Lowered, lower
 from kvproto.prove.proof import Proof, Undecided
@@ -74,6 +75,8 @@ class Answer:
     outside: tuple[Diagnostic, ...] = ()
     result: Proof | Undecided | None = None
     reached: Reached | None = None
+    induction: Shown | None = None
+    """The counterexample to induction as a run of one step, where it breaks a claim."""
     limits: list[Limit] = field(default_factory=list)
     """What becomes of the claims without the assumptions about numbers."""
     bounded: Bounded | None = None
@@ -236,6 +239,7 @@ def _search_beyond(found: Answer, chosen: Chosen, theory: Theory, progress: Call
         found.reached = reached(lowered, chosen, result.stuck.before)
         if found.reached.yes:
             _search_world(found, with_numbers(lowered, chosen, found.reached.settings))
+        found.induction = shown(lowered, chosen, result.stuck)
     if found.open and any(symbol.result == INT for symbol in theory.rigid):
         progress("searching with open numbers")
         _search_open(found, chosen, theory)

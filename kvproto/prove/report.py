@@ -24,6 +24,9 @@ WORDS: dict[Verdict, str] = {
 }
 METHOD = "inductive invariant"
 
+INDUCTION = "counterexample to induction"
+"""The name under which that trace is among the others."""
+
 
 def describe(answer: Answer, traces: Mapping[str, str], *, quiet: bool = False) -> list[str]:
     """The answer for a terminal."""
@@ -32,7 +35,7 @@ def describe(answer: Answer, traces: Mapping[str, str], *, quiet: bool = False) 
     if isinstance(answer.result, Proof) and not quiet:
         lines += _proof(answer, answer.result)
     if isinstance(answer.result, Undecided) and answer.open:
-        lines += _undecided(answer, answer.result)
+        lines += _undecided(answer, answer.result, traces)
     if answer.outside:
         lines += _outside(answer)
     if not quiet:
@@ -138,10 +141,10 @@ def _searched(world: World) -> str:
 # --- no proof -----------------------------------------------------------------------------------------
 
 
-def _undecided(answer: Answer, found: Undecided) -> Iterator[str]:
+def _undecided(answer: Answer, found: Undecided, traces: Mapping[str, str]) -> Iterator[str]:
     yield f"  {found.reason}"
     if found.stuck is not None:
-        yield from _induction(answer, found.stuck)
+        yield from _induction(answer, found.stuck, traces)
     for clause in found.nearest:
         yield f"  was given up and would exclude it: {render(clause)}"
     for text in found.tried:
@@ -153,7 +156,7 @@ def _undecided(answer: Answer, found: Undecided) -> Iterator[str]:
     yield '  to go on: give a clause that excludes the state before:  --clause "r, p: ..."'
 
 
-def _induction(answer: Answer, stuck: Induction) -> Iterator[str]:
+def _induction(answer: Answer, stuck: Induction, traces: Mapping[str, str]) -> Iterator[str]:
     theory, lowered = answer.theory, answer.lowered
     assert theory is not None and lowered is not None
     labels = labels_of(lowered)
@@ -166,6 +169,8 @@ def _induction(answer: Answer, stuck: Induction) -> Iterator[str]:
         yield from (f"    after   {line}" for line in changes(theory, stuck.before, stuck.after, labels))
     if answer.reached is not None:
         yield f"  is the state before real? {answer.reached.why}"
+    if INDUCTION in traces:
+        yield f"  to look at it: kvproto show {traces[INDUCTION]}"
 
 
 def _outside(answer: Answer) -> Iterator[str]:
@@ -204,7 +209,7 @@ def as_json(answer: Answer, traces: Mapping[str, str], certificate: str | None =
         "limits": [{"lines": limit.lines(), "exact": limit.exact} for limit in answer.limits],
         "sizes": [shown_sizes(world.instance) for world in answer.worlds],
         "outside": [_diagnostic_text(one.code, one.message, one.loc) for one in answer.outside],
-        "undecided": _stuck_json(answer),
+        "undecided": _stuck_json(answer, traces),
         "certificate": certificate,
     }
 
@@ -244,7 +249,7 @@ def _diagnostic_text(code: str, message: str, loc: object) -> str:
     return f"{code} {loc or ''} {message}".replace("  ", " ")
 
 
-def _stuck_json(answer: Answer) -> dict[str, object] | None:
+def _stuck_json(answer: Answer, traces: Mapping[str, str]) -> dict[str, object] | None:
     found = answer.result
     if not isinstance(found, Undecided) or not answer.open:
         return None
@@ -263,5 +268,6 @@ def _stuck_json(answer: Answer) -> dict[str, object] | None:
             "step": step,
             "after": list(state_lines(theory, stuck.after, labels)),
             "reachable": answer.reached.yes if answer.reached else None,
+            "trace": traces.get(INDUCTION),
         }
     return told

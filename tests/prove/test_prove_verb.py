@@ -162,6 +162,11 @@ def not_seven(s):
     assert [("inconclusive", "bounded")] == [(p["verdict"], p["strength"]) for p in told["properties"]]
     assert told["undecided"]["reachable"] is False
     assert "mark()" == told["undecided"]["step"]
+    trace = codec.read(Path(told["undecided"]["trace"]))
+    assert "inconclusive" == trace.verdict
+    assert "no run from the start" in trace.why[0] and "not reachable" in trace.why[1]
+    assert (4, 7) == (trace.init["n"], trace.init["total"])
+    assert ["mark"] == [step.action for step in trace.steps]
 
 
 def test_a_fault_in_larger_worlds_only_is_no_proof(prove: Prove, write: Write) -> None:
