@@ -65,7 +65,7 @@ class _Subject:
 @click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="Fix a parameter or the size of a sort.")
 @click.option("--property", "claims", multiple=True, metavar="NAME", help="Ask for this claim only (repeatable).")
 @click.option("--ticks", is_flag=True, help="Clocks may run out, too.")
-@click.option("--after", metavar="TRACE", help="Begin after the steps of this trace, under its settings.")
+@click.option("--after", metavar="TRACE", help="Begin after the steps of this trace, with its sizes.")
 @click.option("--keep", type=click.IntRange(min=1), metavar="N", help="--after: only its first N steps.")
 @click.option("--again", metavar="FILE", help="Take the steps of a schedule that was written before, and no others.")
 @click.option("--trace-dir", default="traces", show_default=True, metavar="DIR", help="Where paths are written.")

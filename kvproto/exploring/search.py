@@ -26,6 +26,9 @@ WEIGHTS = {
 }
 """How likely a step is among others, by default 1: with many disturbances no request would get far."""
 
+TASTES = (0.1, 1.0, 1.0, 4.0)
+"""What a schedule multiplies the weight of each action of each request with, drawn once for all its steps."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -168,17 +171,35 @@ class _Timed:
         return self.course.claims <= set(self.course.findings.violations)
 
     def _walk(self, rng: random.Random, seen: set[bytes]) -> None:
+        draw = _Draw(rng)
         node = self.course.begin("sampled", self.plan.first)
         for _ in range(self.plan.length):
             seen.add(node.key)
             steps = self.course.offered(node, "sampled")
             if not steps:
                 return
-            reached = self.course.take(node, _drawn(rng, steps), "sampled")
+            reached = self.course.take(node, draw.one(steps), "sampled")
             if reached is None:
                 return
             node = reached
 
 
-def _drawn(rng: random.Random, steps: list[Happening]) -> Happening:
-    return rng.choices(steps, [WEIGHTS.get(step.action, 1.0) for step in steps])[0]
+class _Draw:
+    """Draws steps.  Each schedule has tastes of its own: one in which a request is far ahead, one that aborts early.
+
+    With the same weights for all of them most would look alike.
+    """
+
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._tastes: dict[tuple[str, object], float] = {}
+
+    def one(self, steps: list[Happening]) -> Happening:
+        """One of the steps."""
+        return self._rng.choices(steps, [self._weight(step) for step in steps])[0]
+
+    def _weight(self, step: Happening) -> float:
+        about = (step.action, dict(step.args).get("r"))
+        if about not in self._tastes:
+            self._tastes[about] = self._rng.choice(TASTES)
+        return WEIGHTS.get(step.action, 1.0) * self._tastes[about]

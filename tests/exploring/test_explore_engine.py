@@ -46,7 +46,7 @@ def explored(child: Child, keep: int = 0, **plan: int) -> Explored:
 
 
 def test_orders_at_random_show_both_defects_of_0_5_19(old: Child) -> None:
-    result = explored(old, depth=0, schedules=60, seed=1)
+    result = explored(old, depth=0, schedules=60, seed=3)
 
     found = result.findings.violations
     assert {claim: (len(one.path), one.way, one.expected) for claim, one in found.items()} == {
@@ -57,7 +57,7 @@ def test_orders_at_random_show_both_defects_of_0_5_19(old: Child) -> None:
 
 
 def test_the_same_orders_show_none_in_0_5_23(old: Child, new: Child) -> None:
-    result = explored(new, depth=0, schedules=30, seed=1)
+    result = explored(new, depth=0, schedules=30, seed=3)
 
     assert result.extents[0].schedules == 30
     assert result.findings.violations == {}
