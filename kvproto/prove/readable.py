@@ -65,6 +65,8 @@ def _text(formula: Formula, *, inner: bool = False) -> str:
             return f"{term_text(formula.left)} {formula.op} {term_text(formula.right)}"
         case Not(body=Same() as same):
             return f"{same.left.name} != {same.right.name}"
+        case Not(body=Compare(op="<=" | "<" as op) as order):
+            return f"{term_text(order.right)} {'<' if op == '<=' else '<='} {term_text(order.left)}"
         case Not():
             inside = _text(formula.body, inner=True)
             plain = isinstance(formula.body, Atom) and inside.count(" == ") == 1 and " and " not in inside

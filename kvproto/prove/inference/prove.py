@@ -18,6 +18,9 @@ from kvproto.prove.readable import render
 from kvproto.prove.solver import Solver, Valid
 from kvproto.prove.theory import Clause, Structure, Theory
 
+_MANY = 600
+"""Short clauses with integers that are too many to start with."""
+
 
 def prove(
     theory: Theory,
@@ -52,6 +55,8 @@ def prove(
 def attempts(work: Groundwork) -> Iterator[Attempt]:
     """Short clauses over all variables first; then longer ones on demand, and all longer ones over few variables."""
     short = min(3, work.limits.literals)
+    if work.counts and len(work.mined(short, None)) > _MANY:
+        short -= 1
     first = Mined(work, short)
     yield first
     parts = [Mined(work, short, part) for part in islice(work.parts(short + 1), 4)]

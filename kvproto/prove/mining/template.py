@@ -135,25 +135,31 @@ def differences(theory: Theory, by_sort: Mapping[str, list[Var]]) -> list[Formul
 
 
 def offsets(theory: Theory) -> list[Term]:
-    """Zero, the rigid constants, and the sums of them that the theory writes."""
+    """Zero, and the rigid amounts that the theory adds to integers of the state, or sums up in its axioms."""
     constants = {symbol for symbol in theory.rigid if symbol.result == INT and not symbol.args}
     written: dict[Term, None] = {Num(0): None}
-    written.update({Apply(symbol): None for symbol in theory.rigid if symbol in constants})
-    texts = [clause.formula for clause in (*theory.axioms, *theory.claims)]
-    texts += [action.guard for action in theory.transitions]
-    for text in texts:
+    for text in _conditions_of(theory):
+        for node in walk(text):
+            if isinstance(node, Plus) and not _rigid(node, constants):
+                parts = (node.left, node.right)
+                written.update(dict.fromkeys(part for part in parts if _rigid(part, constants)))
+    for text in (*(axiom.formula for axiom in theory.axioms), *_conditions_of(theory)):
         written.update(dict.fromkeys(_rigid_sums(text, constants)))
     return list(written)
+
+
+def _conditions_of(theory: Theory) -> list[Formula]:
+    """Claims, guards and obligations."""
+    texts = [clause.formula for clause in theory.claims]
+    texts += [action.guard for action in theory.transitions]
+    return texts + [duty.formula for action in theory.transitions for duty in action.obligations]
 
 
 def single_bounds(theory: Theory) -> list[Term]:
     """Amounts that the theory compares with one integer of the state, zero among them."""
     constants = {symbol for symbol in theory.rigid if symbol.result == INT and not symbol.args}
     found: dict[Term, None] = {Num(0): None}
-    texts = [clause.formula for clause in theory.claims]
-    texts += [action.guard for action in theory.transitions]
-    texts += [duty.formula for action in theory.transitions for duty in action.obligations]
-    for node in (node for text in texts for node in walk(text) if isinstance(node, Compare)):
+    for node in (node for text in _conditions_of(theory) for node in walk(text) if isinstance(node, Compare)):
         for side, other in ((node.left, node.right), (node.right, node.left)):
             if isinstance(other, Apply) and other.symbol not in constants and _fixed(side, constants):
                 found[side] = None
