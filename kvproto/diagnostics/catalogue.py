@@ -344,7 +344,9 @@ _USAGE: dict[str, Entry] = {
     "KV050": Entry(
         "no tensors on that device",
         "`kvproto replay --backend torch` and `--device` need PyTorch: pip install 'kvproto[replay]'. A CUDA\n"
-        "device also needs a build of PyTorch for CUDA and a driver. NumPy is the default and needs neither.",
+        "device also needs a build of PyTorch for CUDA and a driver. NumPy is the default and needs neither.\n"
+        "`--transport streams` copies such tensors, in streams of the card where there is one; if the driver\n"
+        "refuses to hold a copy, `--transport scripted` holds it in the process.",
     ),
     "KV051": Entry(
         "the paged attention kernel cannot run here",
