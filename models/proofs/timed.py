@@ -63,6 +63,7 @@ class Phase(Enum):
     SENDING = auto()
     READING = auto()
     ABORTED = auto()
+    RELEASED = auto()  # aborted, and its pages are free
     OVER = auto()
 
 
@@ -129,8 +130,8 @@ def reserve(s, r: Req, wanted: Set(Page)):
 def start(s, r: Req, p: Page):
     """Prefill starts a write to page {p}, which request {r} had when prefill last heard of it."""
     require(p in s.lent[r])
-    late = s.phase[r] == Phase.ABORTED and (s.now <= s.aborted[r] + cfg.delta or not cfg.abort_arrives)
-    require(s.phase[r] == Phase.SENDING or late)
+    late = s.now <= s.aborted[r] + cfg.delta or not cfg.abort_arrives
+    require(s.phase[r] == Phase.SENDING or (s.phase[r] in (Phase.ABORTED, Phase.RELEASED) and late))
     s.flying[r].add(p)
     s.started[r][p] = s.now
 
@@ -176,6 +177,7 @@ def release(s, r: Req):
     require(s.phase[r] == Phase.ABORTED and s.now >= s.aborted[r] + cfg.hold)
     require(s.now > s.aborted[r] + cfg.hold or not cfg.strictly_after)
     free(s, r)
+    s.phase[r] = Phase.RELEASED
 
 
 @invariant("a request reads only what it wrote last itself")
@@ -200,7 +202,7 @@ def read(s):
 def reused(s):
     """Without reuse nothing could go wrong."""
     return any(
-        s.phase[q] == Phase.ABORTED and p in s.lent[q] and s.owner[p] == r
+        s.phase[q] == Phase.RELEASED and p in s.lent[q] and s.owner[p] == r
         for r in Req
         for q in Req
         for p in Page
