@@ -17,7 +17,7 @@ import pytest
 import theories
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shipped_certificates import FOLDER
+from shipped_certificates import FOLDER, targets
 from theories import INFL, OWN, P, R, at
 
 from kvproto.diagnostics import KvError
@@ -420,6 +420,10 @@ def test_shipped_certificates_prove_the_shipped_models(path: Path) -> None:
     assert found.checked is not None
     assert not found.left_out
     assert found.witnesses
+
+
+def test_every_preset_that_holds_has_a_certificate() -> None:
+    assert [path.stem for path in SHIPPED] == sorted(targets())
 
 
 @pytest.mark.skipif(not SHIPPED, reason="no certificates are shipped")
