@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from kvproto.diagnostics import KvError, did_you_mean
 from kvproto.lang.bind import choose
-from kvproto.lang.load import every_model, find
+from kvproto.lang.load import building_blocks, find, patterns, shipped_models
 from kvproto.lang.model import Model, Preset
 from kvproto.lang.properties import ClaimMark
 from kvproto.lang.reports import Report
@@ -44,10 +44,11 @@ class Entry:
 def entries(models: Iterable[str] = ()) -> Iterator[Entry]:
     """Entries of the targets, by default of all models that ship; a target with a preset means that one.
 
-    A model that expects nothing has none, and who names it is told so.  Raises KV047 for that, and for an expectation
-    of a property that the model does not have; and what `find` raises.
+    Models that are there to be proved are searched only where they are named: `kvproto prove` says more of them.  A
+    model that expects nothing has no entries, and who names it is told so.  Raises KV047 for that, and for an
+    expectation of a property that the model does not have; and what `find` raises.
     """
-    for name in models or every_model():
+    for name in models or (*shipped_models(), *building_blocks(), *patterns()):
         target = find(name)
         model, at = target.model, name.removesuffix(f"@{target.preset}") if target.preset else name
         if target.preset is not None:
