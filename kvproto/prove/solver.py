@@ -45,6 +45,9 @@ from kvproto.prove.theory import Clause, Structure, Theory
 RESOURCES = 20_000_000
 """Bound on Z3's work for one condition; most need less than a thousandth of it."""
 
+_TRACKED = "hypothesis "
+"""Before the names of hypotheses: a clause may have the name of a symbol, and would be that symbol to Z3."""
+
 
 @dataclass(frozen=True, slots=True)
 class Valid:
@@ -106,11 +109,11 @@ class Solver:
         """Whether the condition is valid; `smallest` asks for a counterexample with few elements."""
         solver = self._solver()
         for hypothesis in condition.hypotheses:
-            solver.assert_and_track(self._formula(hypothesis.formula), hypothesis.name)
+            solver.assert_and_track(self._formula(hypothesis.formula), f"{_TRACKED}{hypothesis.name}")
         solver.add(self._formula(neg(condition.goal)))
         result = self._check(solver)
         if result == self._z3.unsat:
-            used = {literal.decl().name() for literal in solver.unsat_core()}
+            used = {literal.decl().name().removeprefix(_TRACKED) for literal in solver.unsat_core()}
             return Valid(tuple(each.name for each in condition.hypotheses if each.name in used))
         if result == self._z3.sat and not smallest:
             return self._confirmed(solver.model(), condition)

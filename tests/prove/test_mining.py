@@ -101,7 +101,7 @@ def test_integer_literals_are_ordered_by_what_they_imply() -> None:
     shape = template(theory, {t.REQ: 1, t.PAGE: 1})
     implied = Implied(theory, shape, Solver(theory).valid)
     number = {reading(atom): 2 * n for n, atom in enumerate(shape.atoms)}
-    at_once, late = number["since[r] <= now"], number["since[r] <= now + life"]
+    at_once, late = number["since[r] <= now"], number["since[r] <= now + delay"]
     delayed, held = number["deadline[r][p] <= since[r] + delay + life"], number["deadline[r][p] <= since[r] + hold"]
 
     assert at_once in implied.stronger[late] and late not in implied.stronger[at_once]

@@ -67,6 +67,16 @@ def test_release_at_once_has_a_counterexample_that_the_definition_confirms() -> 
     assert holds(found.broken.formula, found.before) and not holds(found.broken.formula, found.after)
 
 
+def test_a_hypothesis_with_the_name_of_a_symbol_is_not_that_symbol() -> None:
+    """Otherwise `last` would be assumed to be true."""
+    theory = t.late()
+    harmless = Clause("last", forall((t.R,), implies(Atom(t.COMP, (t.R,)), Atom(t.COMP, (t.R,)))))
+    land = next(action for action in theory.transitions if action.name == "land")
+    condition = Condition("land always ends", "obligation", (harmless,), Atom(t.LAST), "last", land)
+
+    assert isinstance(Solver(theory).decide(condition), Counterexample)
+
+
 def integers(goal: Compare) -> Condition:
     at_least = Clause("axiom", Compare("<=", Plus(Apply(t.DELAY), Num(1)), Apply(t.HOLD)))
     return Condition("ordered", "initial", (at_least,), goal, "ordered")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kvproto.prove.inference.discharge import Discharge, Proved
@@ -22,6 +22,7 @@ class Stuck:
 
     reason: str
     where: Induction | None
+    hypotheses: tuple[Clause, ...]
     dropped: tuple[Clause, ...]
 
 
@@ -48,7 +49,7 @@ class Attempt:
             lost = houdini.run()
             self.rejected |= {name: found for name, found in houdini.rejected.items() if name not in self.wanted}
             if lost is not None:
-                return self._stuck(f"no candidate keeps {lost.broken.name}", lost)
+                return self._stuck(f"no candidate keeps {lost.broken.name}", lost, houdini.hypotheses)
             found = Slicer(theory, finite, self.pool.alive).slice()
             if isinstance(found, Induction):
                 if self.support is None or not houdini.begin(self.support.exclude(found.before, self.pool)):
@@ -70,8 +71,9 @@ class Attempt:
         """How long a clause may become by weakening; as long as it is, unless candidates are weakened."""
         return 0
 
-    def _stuck(self, reason: str, where: Induction | None) -> Stuck:
-        return Stuck(reason, where, tuple(self.pool.dropped))
+    def _stuck(self, reason: str, where: Induction | None, hypotheses: Iterable[Clause] | None = None) -> Stuck:
+        known = self.pool.alive if hypotheses is None else hypotheses
+        return Stuck(reason, where, tuple(known), tuple(self.pool.dropped))
 
 
 class Mined(Attempt):

@@ -27,6 +27,8 @@ class Houdini:
     def __init__(self, finite: Finite, pool: Pool, wanted: Collection[str], guidance: Guidance | None = None):
         self.finite, self.pool, self.wanted, self.guidance = finite, pool, frozenset(wanted), guidance
         self.rejected: dict[str, Induction] = {}
+        self.hypotheses: list[Clause] = []
+        """What the last counterexample fulfils before the step."""
 
     def run(self) -> Induction | None:
         """None once all that is alive is inductive, or the counterexample that refutes a wanted clause."""
@@ -38,6 +40,7 @@ class Houdini:
                 found = self.finite.broken(case, alive, alive)
                 stable = stable + 1 if found is None else 0
                 while found is not None and not self.lost:
+                    self.hypotheses = alive
                     if not self._supported(found):
                         self.refute(found)
                     alive = self.pool.alive

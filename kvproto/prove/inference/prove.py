@@ -13,6 +13,7 @@ from kvproto.prove.formula import FALSE
 from kvproto.prove.inference.attempt import Attempt, Guided, Mined, Stuck
 from kvproto.prove.inference.discharge import Proved
 from kvproto.prove.inference.groundwork import Groundwork
+from kvproto.prove.inference.smallest import smallest
 from kvproto.prove.proof import Limits, Proof, Rejected, Statistics, Undecided
 from kvproto.prove.readable import render
 from kvproto.prove.solver import Solver, Valid
@@ -100,7 +101,7 @@ def _proof(attempt: Attempt, found: Proved) -> Proof:
 
 
 def _undecided(attempt: Attempt, stuck: Stuck, tried: Sequence[str]) -> Undecided:
-    where = stuck.where
+    where = stuck.where and smallest(attempt.work.theory, stuck.hypotheses, stuck.where)
     nearest: tuple[Clause, ...] = ()
     if where is not None:
         excluding = [clause for clause in stuck.dropped if not holds(clause.formula, where.before)]
