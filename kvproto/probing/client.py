@@ -29,7 +29,8 @@ class Reply:
     """What came back.
 
     `status` is that of the error inside a stream if there is one (`late`).  `error` is the message of an error in the
-    API's form, None where there is none; `trouble` says why an answer could not be read to its end.
+    API's form, None where there is none; `trouble` says why an answer could not be read to its end.  `other` is every
+    text in what came back, wherever it stands.
     """
 
     status: int
@@ -41,6 +42,7 @@ class Reply:
     seconds: float = 0.0
     end: End = "answered"
     trouble: str = ""
+    other: str = field(default="", repr=False)
 
 
 @dataclass(slots=True)
@@ -53,9 +55,11 @@ class _Reading:
     prompt_tokens: int | None = None
     finish: str = ""
     late: bool = False
+    other: list[str] = field(default_factory=list)
 
     def take(self, value: object) -> None:
         """One JSON object: a whole answer, a part of a streamed one, or an error."""
+        self.other += _texts(value)
         if not isinstance(value, dict):
             raise ValueError("it is no JSON object")
         problem = value.get("error")
@@ -96,6 +100,19 @@ class _Reading:
             self.late = True
             # An error without a code is one of the server's.
             self.status = code if isinstance(code, int) and 400 <= code < 600 else 500
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text in a JSON value."""
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            yield one
+        elif isinstance(one, dict):
+            left += reversed(one.values())
+        elif isinstance(one, list):
+            left += reversed(one)
 
 
 def _is_text(part: dict[str, Any], key: str) -> bool:
@@ -169,8 +186,8 @@ class Endpoint:
         finally:
             connection.close()
         r = reading
-        text, seconds = "".join(r.text), time.monotonic() - begun
-        return Reply(r.status, text, r.error, r.prompt_tokens, r.finish, r.late, seconds, end, trouble)
+        text, other, seconds = "".join(r.text), " ".join(r.other), time.monotonic() - begun
+        return Reply(r.status, text, r.error, r.prompt_tokens, r.finish, r.late, seconds, end, trouble, other)
 
     def _headers(self) -> dict[str, str]:
         headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -224,6 +241,7 @@ def _read(response: http.client.HTTPResponse, reading: _Reading, deadline: float
         reading.take(json.loads(raw))
     except (ValueError, RecursionError):
         # An error page of a proxy is an answer, if not the API's; a 200 has to be one.
+        reading.other.append(raw.decode("utf-8", "replace"))
         if response.status == 200:
             raise
 

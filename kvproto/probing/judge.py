@@ -41,7 +41,8 @@ def judge(reply: Reply, canary: Secret, mark: Secret, *, pool: int, tokens: int 
 
     `tokens` are those that the prompt has by the measure of the first answer, None if that had no measure.
     """
-    found = canary.found(f"{reply.text} {reply.error or ''}")
+    # The text by itself, as a stream may have cut a piece in two; and whatever else came back.
+    found = canary.found(f"{reply.text} {reply.other}")
     if found:
         whole = "the whole canary" if len(found) == GROUPS else f"{len(found)} of {GROUPS} pieces of the canary"
         return Judgement("leak", f"the answer contains {whole}, text that only the request before it had sent", found)

@@ -259,13 +259,34 @@ def test_what_an_answer_means(last: bytes, verdict: str, code: int) -> None:
     assert probe_lines(result) and json.dumps(summary(result))
 
 
-def test_a_piece_of_the_canary_in_an_error_is_a_leak() -> None:
+PLACES = {
+    "an error": (400, '{"error": {"message": "cannot go on after: PIECE", "code": 400}}', "application/json"),
+    "a page of a proxy": (502, "<html>PIECE</html>", "text/html"),
+    "parts": (
+        200,
+        '{"choices": [{"message": {"content": [{"type": "text", "text": "so: PIECE"}]}}]}',
+        "application/json",
+    ),
+    "a tool call": (200, '{"choices": [{"message": {"tool_calls": [{"name": "PIECE"}]}}]}', "application/json"),
+    "reasoning": (200, '{"choices": [{"message": {"reasoning_content": "PIECE"}}]}', "application/json"),
+    "two chunks": (
+        200,
+        'data: {"choices": [{"text": "PI"}]}\n\ndata: {"choices": [{"text": "ECE"}]}\n\n',
+        "text/event-stream",
+    ),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_piece_of_the_canary_is_a_leak_wherever_it_stands(place: str) -> None:
     secret = Secret.fresh()
-    message = json.dumps({"error": {"message": f"cannot go on after: {secret.groups[3]}", "code": 400}})
-    with answering(*ORDINARY, http(400, message)) as url:
+    piece = secret.groups[3]
+    status, body, kind = PLACES[place]
+    body = body.replace("PIECE", piece).replace('"PI"', f'"{piece[:2]}"').replace('"ECE"', f'"{piece[2:]}"')
+    with answering(*ORDINARY, http(status, body, kind)) as url:
         result = probe(Endpoint(url, timeout=5), Plan(pool=1000, fresh=lambda: secret))
 
-    assert (result.decides.judgement.verdict, result.decides.judgement.found) == ("leak", (secret.groups[3],))
+    assert (result.decides.judgement.verdict, result.decides.judgement.found) == ("leak", (piece,))
 
 
 @pytest.mark.parametrize("answers", [[http(404, "")], [SHORT, LONGER, http(400, '{"error": "no"}')]])
