@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from unittest.mock import patch
 
+from kvproto.diagnostics import KvError
 from kvproto.engine.outcome import Options
 from kvproto.engine.search import search
 from kvproto.ir.nodes import System
@@ -19,6 +20,7 @@ from kvproto.lang.bind import Chosen, choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import find
 from kvproto.lang.model import Model
+from kvproto.passes import run as run_passes
 from kvproto.prove import fragment, instances, prover
 from kvproto.prove.prover import Wanted, answer
 from kvproto.suite.mutants import Mutant, mutants, same
@@ -48,8 +50,9 @@ class Fate:
 def parts(target: str) -> Iterator[Part]:
     """Parts of guards of the preset that are not switched off."""
     system, every = _mutants(target)
+    off = {action.name for action in run_passes(system).actions if action.switched_off}
     for number, mutant in enumerate(every):
-        if not same(mutant, system):
+        if mutant.action not in off and not same(mutant, system):
             yield Part(target, number, f"{mutant.action}: {mutant.part}")
 
 
@@ -61,7 +64,10 @@ def _mutants(target: str) -> tuple[System, list[Mutant]]:
 
 def fate(part: Part) -> Fate:
     """A run of the smallest world is enough; else the way of `kvproto prove` is gone."""
-    result = search(_mutants(part.target)[1][part.number].system, Options(max_states=100_000))
+    try:
+        result = search(_mutants(part.target)[1][part.number].system, Options(max_states=100_000))
+    except KvError as problem:  # a run into a mistake of the model: time goes on beyond the horizon
+        return Fate("refuted", (problem.diagnostic.code,))
     by = tuple(each.claim.name for each in result.findings if each.counterexample)
     if by:
         return Fate("refuted", by)
