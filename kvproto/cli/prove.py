@@ -187,7 +187,8 @@ def _write_induction(found: Answer, places: Places) -> dict[str, str]:
     ]
     if found.reached is not None:
         why.append(f"Is the first state real? {found.reached.why[:1].upper()}{found.reached.why[1:]}.")
-    trace = replace(build_trace(shown.instance.system, shown.run), verdict="inconclusive", strength="induction", why=tuple(why))
+    told = build_trace(shown.instance.system, shown.run)
+    trace = replace(told, verdict="inconclusive", strength="induction", why=tuple(why))
     label = "-".join(filter(None, [variant(found.wanted.target, shown.instance.chosen), "induction"]))
     return {INDUCTION: str(codec.write(trace, places.traces, variant=label))}
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from kvproto.diagnostics import Diagnostic, KvError, Loc
-from kvproto.ir.nodes import Const, Domain, Expr, Local, Place, Stmt, System, Unary
+from kvproto.ir.nodes import Action, Const, Domain, Expr, Init, Local, Place, Stmt, System, Unary
 from kvproto.ir.types import ArrayT, IntT, OptT, RecordT, SetT, SortT, Type
 from kvproto.ir.walk import map_children, map_place
 from kvproto.lang.bind import Chosen, sorts_of
@@ -388,7 +388,8 @@ def _in_stmt(stmt: Stmt, in_expr: Any, in_body: Any) -> Stmt:
 def _integers(system: System) -> Iterator[tuple[Key, IntT]]:
     """Integer leaves of the state by key, and integer parameters by function and name."""
     yield from _integer_leaves(system.state, ())
-    for function in (*system.inits, *system.actions):
+    functions: list[Init | Action] = [*system.inits, *system.actions]
+    for function in functions:
         for param in function.params:
             kind = param.type.inner if isinstance(param.type, OptT) else param.type
             if isinstance(kind, IntT):

@@ -50,7 +50,7 @@ class Reader:
         self.names = [symbol.name for symbol in theory.state if symbol.result != INT]
         self.integers = [symbol.name for symbol in theory.state if symbol.result == INT]
         self.cells = [_cell(lowered, system.state, path) for path, _ in leaves(system.state)]
-        self.rigid_numbers = {
+        self.rigid_numbers: dict[str, dict[tuple[int, ...], int]] = {
             symbol.name: {(): int(system.parameters[symbol.spelled])} for symbol in lowered.source.numbers.values()
         }
         self.rigid_orders = {

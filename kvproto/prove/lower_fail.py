@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from kvproto.diagnostics import Diagnostic, KvError, Loc
 
@@ -20,7 +20,7 @@ class NotGeneral(KvError):
         )
         self.all = tuple(found)
 
-    def __reduce__(self) -> tuple[object, tuple[tuple[Diagnostic, ...]]]:
+    def __reduce__(self) -> tuple[object, tuple[Any]]:
         return NotGeneral, (self.all,)
 
 

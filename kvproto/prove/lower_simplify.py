@@ -53,7 +53,7 @@ def existing(variables: tuple[Var, ...], body: Formula) -> Formula:
                     rest = tuple(v for v in variables if v != var)
                     others = conj(substitute(p, {var: value}) for p in parts if p is not part)
                     return existing(rest, others)
-    outside, inside = [], []
+    outside, inside = list[Formula](), list[Formula]()
     for part in parts:
         (inside if free_variables(part) & set(variables) else outside).append(part)
     kept = tuple(v for v in variables if any(v in free_variables(part) for part in inside))

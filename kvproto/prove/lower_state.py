@@ -173,8 +173,8 @@ def _leaf(key: Key, sorts: tuple[str, ...], text: str, kind: LeafT, bounds: tupl
         case BoolT() if not optional:
             return Leaf(key, sorts, "bool", False, {True: Symbol(name, sorts, spelled=text)})
         case BoolT() | EnumT():
-            found = {v: Symbol(f"{name}.{v}", sorts, spelled=f"{text} == {v}") for v in scalars_of(inner)}
-            return Leaf(key, sorts, "finite", optional, found)
+            members = {_value(v): Symbol(f"{name}.{v}", sorts, spelled=f"{text} == {v}") for v in scalars_of(inner)}
+            return Leaf(key, sorts, "finite", optional, members)
         case SortT():
             symbol = Symbol(name, (*sorts, inner.name), spelled=f"{text} == {last}")
             return Leaf(key, sorts, "sort", optional, {True: symbol}, inner.name)
@@ -187,10 +187,15 @@ def _leaf(key: Key, sorts: tuple[str, ...], text: str, kind: LeafT, bounds: tupl
             symbol = Symbol(name, (*sorts, element.name), spelled=f"{text} has {last}")
             return Leaf(key, sorts, "set", False, {True: symbol}, element.name)
         case SetT(element=few):
-            found = {v: Symbol(f"{name}.{v}", sorts, spelled=f"{text} has {v}") for v in keys_of(few, text)}
-            return Leaf(key, sorts, "members", False, found)
+            inside = {_value(v): Symbol(f"{name}.{v}", sorts, spelled=f"{text} has {v}") for v in keys_of(few, text)}
+            return Leaf(key, sorts, "members", False, inside)
         case _:
             raise AssertionError(f"{inner} inside an optional")
+
+
+def _value(value: Value) -> Value:
+    """A member as a value, which is the wider type."""
+    return value
 
 
 def name_of(key: Key) -> str:

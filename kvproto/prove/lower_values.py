@@ -188,9 +188,7 @@ def equal(one: Meaning, other: Meaning) -> Formula:
         case Element(), Element():
             return _same_element(one, other)
         case Number(), Number():
-            same = Compare("==", one.term, other.term) if one.term != other.term else TRUE
-            same = Truth(one.term.value == other.term.value) if _known(one) and _known(other) else same
-            there = conj((neg(one.none), neg(other.none), same))
+            there = conj((neg(one.none), neg(other.none), _same_number(one.term, other.term)))
             return disj((conj((one.none, other.none)), there))
         case Elements(), Elements():
             return _every(one.sort, lambda v: iff(one.has(v), other.has(v)))
@@ -200,8 +198,10 @@ def equal(one: Meaning, other: Meaning) -> Formula:
             return iff(as_formula(one), as_formula(other))
 
 
-def _known(number: Number) -> bool:
-    return isinstance(number.term, Num)
+def _same_number(one: Term, other: Term) -> Formula:
+    if isinstance(one, Num) and isinstance(other, Num):
+        return Truth(one.value == other.value)
+    return TRUE if one == other else Compare("==", one, other)
 
 
 def _same_cases(one: Finite, other: Finite) -> Formula:
