@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from kvproto.cli.options import check_json_file, say, setting, write_json, write_text
+from kvproto.cli.options import check_json_file, on_terminal, say, setting, write_json, write_text
 from kvproto.cli.traces import told, variant
 from kvproto.diagnostics import KvError, did_you_mean
 from kvproto.exploring.beside import Beside
@@ -95,12 +95,15 @@ def explore(target: str | None, impl: str | None, again: str | None, json_file: 
         ticks=given["ticks"],
         time_limit=given["time_limit"],
         claims=_claims(given["claims"], subject.system),
+        tell=_progress if on_terminal() else lambda _: None,
     )
     codec.prepare(given["trace_dir"])
     with _driven(subject) as (driven, beside):
         if first is not None:
             plan = replace(plan, first=beside.path_of(first.steps))
         result = explored(driven, beside, plan)
+        if on_terminal():
+            _progress("")
         files = _written(subject, beside, result, Path(given["trace_dir"]))
     if json_file != "-":
         for line in explored_lines(result, subject.title, files):
@@ -108,6 +111,11 @@ def explore(target: str | None, impl: str | None, again: str | None, json_file: 
     if json_file is not None:
         write_json(json_file, summary(result, subject.title, files))
     return result.exit_code
+
+
+def _progress(text: str) -> None:
+    """One line that is written over."""
+    click.echo(f"\r{text:<60}", err=True, nl=False)
 
 
 def _first_steps(file: str | None, keep: int | None) -> Trace | None:

@@ -35,7 +35,7 @@ class Plan:
     """How much is explored: every order up to `depth` steps, then `schedules` orders of at most `length` steps.
 
     `first` are steps that all of them begin with; depth and length count from there.  `time_limit` (seconds) is for
-    both together, none of it for what is then made shorter.
+    both together, none of it for what is then made shorter.  `tell` is told now and then how far it has come.
     """
 
     depth: int = 4
@@ -47,6 +47,7 @@ class Plan:
     time_limit: float | None = None
     claims: Collection[str] = DEFAULT
     clock: Callable[[], float] = time.monotonic
+    tell: Callable[[str], None] = lambda _: None
 
 
 @dataclass(slots=True)
@@ -123,6 +124,7 @@ class _Timed:
                     extent = self.extent("bounded", len(seen))
                     extent.depth, extent.cut = depth, True
                     return extent
+                self.plan.tell(f"depth {depth + 1}: {len(seen)} places")
                 following += self._successors(node, seen)
             level, depth = following, depth + 1
         extent = self.extent("bounded", len(seen))
@@ -162,6 +164,7 @@ class _Timed:
         while done < self.plan.schedules and not self.over() and not self._all_broken():
             self._walk(random.Random(f"{self.plan.seed}/{done}"), seen)
             done += 1
+            self.plan.tell(f"{done} of {self.plan.schedules} orders: {len(seen)} places")
         extent = self.extent("sampled", len(seen))
         extent.schedules, extent.cut = done, done < self.plan.schedules and not self._all_broken()
         return extent
