@@ -36,7 +36,7 @@ from kvproto.prove.formula import (
     neg,
 )
 from kvproto.prove.lower_fail import refuse
-from kvproto.prove.lower_simplify import existing, simplified
+from kvproto.prove.lower_simplify import existing, simplified, tidied
 from kvproto.prove.lower_state import HOLE, Key, Layout, Leaf, keys_of
 from kvproto.prove.lower_values import (
     Element,
@@ -132,7 +132,8 @@ class Reading(ABC):
 
     def must(self, test: Formula, code: str, message: str, loc: Loc) -> None:
         """A duty at this point."""
-        formula = simplified(implies(self.path, test))
+        # Bound variables under the same names, so that what the path says of them is recognised.
+        formula = simplified(tidied(implies(self.path, test)))
         if formula != TRUE:
             self.duties.append(Duty(f"{code} at {loc.line}", message, formula, loc, len(self.guards)))
 

@@ -146,6 +146,9 @@ def _junction(parts: Iterable[Formula], known: dict[Formula, bool], *, conjuncti
         if not isinstance(atom, Truth):
             here[atom] = positive == conjunction
     kept += [_simple(part, here) for part in rest]
+    quantified = {part for part in kept if isinstance(part, ForAll | Exists)}
+    if any(pushed(neg(part)) in quantified for part in quantified):
+        return Truth(not conjunction)  # one of them is the opposite of another
     return conj(kept) if conjunction else disj(kept)
 
 

@@ -26,6 +26,8 @@ class Compared:
     states: int = 0
     successors: int = 0
     faults: int = 0
+    doubts: int = 0
+    """States and actions for which an obligation says that the step may go wrong."""
 
 
 def agree(lowered: Lowered, system: System, states: Sequence[State], *, exact: bool = True) -> Compared:
@@ -43,6 +45,7 @@ def agree(lowered: Lowered, system: System, states: Sequence[State], *, exact: b
             assert wrong or not faults, f"{action.name} goes wrong, and no obligation says so"
             compared.successors += len(steps)
             compared.faults += faults
+            compared.doubts += wrong
         _claims_agree(lowered, machine, structure, state)
     return compared
 
@@ -77,20 +80,25 @@ def _model_steps(machine: Machine, reader: Reader, name: str, state: State) -> t
 
 def theory_steps(lowered: Lowered, structure: Structure, name: str) -> tuple[set[Contents], set[Contents], bool]:
     """Successors of a step that goes right, those of one that may go wrong, and whether one may."""
+    steps = [t for t in lowered.theory.transitions if t.name.split("(")[0].split(",")[0] == name]
+    moves = [(step, world, choice) for step in steps for world, choice in taken(step, structure)]
+    wrong = {
+        _choice(*move) for move in moves if any(not holds(duty.formula, *move[1:]) for duty in move[0].obligations)
+    }
     safe: set[Contents] = set()
     doubtful: set[Contents] = set()
-    wrong = False
-    for step in lowered.theory.transitions:
-        if step.name.split("(")[0].split(",")[0] != name:
-            continue
-        for world, choice in taken(step, structure):
-            bad = any(not holds(duty.formula, world, choice) for duty in step.obligations)
-            wrong = wrong or bad
-            if not step.updates and "up to guard" in step.name:
-                continue
+    for move in moves:
+        step, world, choice = move
+        if ", up to guard" not in step.name:
             new = contents(without(after(world, step, choice), step))
-            (doubtful if bad else safe).add(new)
-    return safe, doubtful, wrong
+            (doubtful if _choice(*move) in wrong else safe).add(new)
+    return safe, doubtful, bool(wrong)
+
+
+def _choice(step: Transition, world: Structure, choice: dict[Var, int]) -> tuple[object, ...]:
+    """What the step chooses, the same for the step and for those that only check what comes before a guard."""
+    relations = tuple(world.relations[symbol.name] for symbol in step.chosen)
+    return step.name.split(", up to guard")[0], tuple(choice[var] for var in step.params), relations
 
 
 def taken(step: Transition, structure: Structure) -> Iterator[tuple[Structure, dict[Var, int]]]:
