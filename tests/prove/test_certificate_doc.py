@@ -11,6 +11,7 @@ import pytest
 import theories
 
 from kvproto.prove.certificate import certificate
+from kvproto.prove.recheck_file import place, recheck
 
 pytest.importorskip("z3")
 
@@ -26,6 +27,13 @@ def first_cells(section: str) -> set[str]:
 
 def test_the_examples_do_what_they_show() -> None:
     assert doctest.testfile(str(PAGE), module_relative=False).failed == 0
+
+
+def test_the_first_example_is_the_shipped_one() -> None:
+    found = recheck(place("proofs.late@deferred")).checked
+
+    assert found is not None
+    assert f"proves {', '.join(found.claims)}  {found.conditions} conditions, {found.steps} steps" in TEXT
 
 
 def test_every_field_is_told() -> None:
