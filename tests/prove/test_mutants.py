@@ -19,7 +19,7 @@ NEEDLESS = {
     },
     "proofs.incident@door-deferred": {
         "reserve: s.phase[r] == Phase.NEW": "more memory may be reserved; all of it is sent before it is read",
-        "reserve: any(k in wanted and k in s.starts for k in Slot)": "where pages begin matters to counts of pages only",
+        "reserve: any(k in wanted and k in s.starts for k in Slot)": "where pages begin only matters to page counts",
         "send: s.phase[r] == Phase.RESERVED": "all of it may be sent again, while the request has it",
         "reject: s.phase[r] == Phase.RESERVED": "a request may be refused at any time; its memory is held",
         "abort: s.phase[r] == Phase.RESERVED or s.phase[r] == Phase.SENDING": "so it may be aborted at any time",
