@@ -31,7 +31,7 @@ main()
 """
 """The interpreter starts isolated, without site packages; kvproto is a bare name there, and nothing else of it runs."""
 
-SHAPE = ("AttributeError", "ImportError", "KeyError", "ModuleNotFoundError", "NameError", "TypeError")
+SHAPE = ("AttributeError", "ImportError", "ModuleNotFoundError", "NameError", "TypeError")
 """Exceptions that tell of another shape of the engine, rather than of what it was made to do."""
 
 PATIENCE = 120.0
