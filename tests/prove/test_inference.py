@@ -13,8 +13,9 @@ from exploring import states, walks
 from kvproto.diagnostics import KvError
 from kvproto.prove.conditions import conditions
 from kvproto.prove.evaluate import after, holds
-from kvproto.prove.formula import FALSE, And, Apply, Atom, Compare, Not, Num, Same, forall, implies
-from kvproto.prove.inference.attempt import Mined
+from kvproto.prove.formula import FALSE, And, Apply, Atom, Compare, Not, Num, Same, conj, forall, implies
+from kvproto.prove.inference.attempt import Guided, Mined, Stuck
+from kvproto.prove.inference.discharge import Proved
 from kvproto.prove.inference.groundwork import Groundwork
 from kvproto.prove.inference.guide import Guide
 from kvproto.prove.inference.prove import prove
@@ -109,6 +110,27 @@ def test_a_false_claim_is_never_proved(theory: Theory) -> None:
     assert stuck.action is not None
     assert stuck.after == after(stuck.before, stuck.action, stuck.choice)
     assert not holds(stuck.broken.formula, stuck.after)
+
+
+def mutants(theory: Theory) -> list[Theory]:
+    """The theory without one conjunct of one guard."""
+    found = []
+    for action in theory.transitions:
+        parts = action.guard.parts if isinstance(action.guard, And) else (action.guard,)
+        for gone in range(len(parts)):
+            weaker = replace(action, guard=conj(part for n, part in enumerate(parts) if n != gone))
+            steps = tuple(weaker if other is action else other for other in theory.transitions)
+            found.append(replace(theory, preset=f"{action.name}-{gone}", transitions=steps))
+    return found
+
+
+@pytest.mark.parametrize("theory", [*mutants(t.late()), *mutants(t.count(door=True))], ids=lambda one: one.preset)
+def test_a_mutant_is_proved_exactly_if_it_does_not_go_wrong(theory: Theory) -> None:
+    """Breadth first over two requests and two pages is the judge; seeds are the states of the right theory."""
+    wrong = any(not holds(t.READS_OWN.formula, state) for state in states(theory, PAGES, 6_000))
+    found = prove(theory, seeds_of("late" if theory.model == "late" else "door"), limits=QUICK)
+
+    assert isinstance(found, Undecided if wrong else Proof)
 
 
 def test_a_limit_of_time_is_proved_for_all_times_that_suffice() -> None:
@@ -240,6 +262,23 @@ def test_clauses_on_demand_exclude_the_state_and_hold_in_the_seeds() -> None:
         formula = work.template.formula(clause)
         assert not holds(formula, state)
         assert all(holds(formula, seed) for seed in seeds_of("late")[::3])
+
+
+@pytest.mark.parametrize("model", ["duties", "late"])
+def test_clauses_on_demand_prove_claims_and_obligations_alone(model: str) -> None:
+    attempt = Guided(groundwork(RIGHT[model], seeds_of(model)), [], 4, 4)
+    found = attempt.run()
+
+    assert isinstance(found, Proved)
+    solver = Solver(RIGHT[model])
+    assert all(solver.valid(one) for one in conditions(RIGHT[model], found.clauses))
+
+
+def test_clauses_on_demand_do_not_save_a_false_claim() -> None:
+    theory = t.late(deferred=False)
+    attempt = Guided(groundwork(theory, seeds_of("late")), [], 4, 4)
+
+    assert isinstance(attempt.run(), Stuck)
 
 
 def test_finite_conditions_agree_with_the_definition() -> None:

@@ -64,8 +64,8 @@ def attempts(work: Groundwork) -> Iterator[Attempt]:
     if not work.counts:
         yield from parts[:1]
     base = first.settled()
-    for depth in (2, 4):
-        yield Guided(work, base, work.limits.literals, depth)
+    for extra, depth in ((0, 2), (0, 4), (1, 2)):
+        yield Guided(work, base, work.limits.literals + extra, depth)
     yield from parts if work.counts else parts[1:]
 
 
