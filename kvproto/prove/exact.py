@@ -69,8 +69,13 @@ def exact(proved: Theory, general: Theory, found: Boundary) -> bool:
 
     `general` is the same model without the assumption; the boundary has been computed in it.
     """
-    hypotheses = (Clause("parameters", assumed(general)), Clause("not assumed", neg(assumed(proved))))
-    return Solver(general).valid(Condition("exact", "claim", hypotheses, found.formula, found.claim))
+    return covers(general, neg(assumed(proved)), found)
+
+
+def covers(theory: Theory, region: Formula, found: Boundary) -> bool:
+    """Whether the boundary takes in all parameters of the theory in the region."""
+    hypotheses = (Clause("parameters", assumed(theory)), Clause("region", region))
+    return Solver(theory).valid(Condition("covers", "claim", hypotheses, found.formula, found.claim))
 
 
 def assumed(theory: Theory) -> Formula:

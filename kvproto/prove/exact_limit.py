@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from kvproto.prove.bounded import search
-from kvproto.prove.exact import Boundary, assumption_text, boundary, exact
+from kvproto.prove.exact import Boundary, assumption_text, boundary, covers
 from kvproto.prove.exact_run import Schedule
 from kvproto.prove.exact_world import NotExact
-from kvproto.prove.formula import FALSE, INT, Apply, conj, neg, walk
+from kvproto.prove.formula import FALSE, INT, TRUE, Apply, Formula, conj, neg, walk
 from kvproto.prove.theory import Clause, Theory
 
 STEPS = 7
@@ -27,10 +27,10 @@ ROUNDS = 12
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """What becomes of a claim if one assumption of the proof does not hold, and the others do.
+    """For which parameters a claim is broken, beyond an assumption of its proof or (`assumption` is empty) at all.
 
-    `exact`: for all such parameters `boundary` has a run.  Otherwise it accounts for some of them only, or there is
-    none, and `why` says what ended the search.
+    `exact`: `boundary` has a run for all of them.  Otherwise it accounts for some of them only, or there is none, and
+    `why` says what ended the search.
     """
 
     assumption: str
@@ -40,13 +40,15 @@ class Limit:
 
     def lines(self) -> list[str]:
         """In sentences."""
+        found = [f"assumed: {self.assumption}"] if self.assumption else []
         if self.boundary is None:
-            return [f"assumed: {self.assumption}; whether that is needed is open: {self.why}"]
-        found = [f"assumed: {self.assumption}"]
+            return [f"assumed: {self.assumption}; whether that is needed is open: {self.why}"] if found else []
         for text, schedule in self.boundary.cases:
             steps = ", ".join(move.action for move in schedule.moves)
             when = "in any case" if text == "always" else f"if {text}"
             found.append(f"{when}, {self.boundary.claim} is broken by {steps}")
+        if not self.assumption:
+            return [*found, "no values of the numbers would do" if self.exact else f"for other values {self.why}"]
         if self.exact:
             return [*found, "no weaker assumption would do: for all other values there is such a run"]
         return [*found, f"whether a weaker assumption would do is open: {self.why}"]
@@ -54,7 +56,19 @@ class Limit:
 
 def limits(theory: Theory, *, steps: int = STEPS, largest: int = LARGEST) -> list[Limit]:
     """What becomes of the claims without each of the theory's assumptions about parameters."""
-    return [_limit(theory, axiom, steps, largest) for axiom in theory.axioms if is_assumption(axiom)]
+    found = []
+    for assumption in theory.axioms:
+        if is_assumption(assumption):
+            general = replace(theory, axioms=tuple(axiom for axiom in theory.axioms if axiom != assumption))
+            search_for = _Question(general, neg(assumption.formula), _others(theory), steps, largest)
+            found.append(search_for.answer(assumption_text(theory, general)))
+    return found
+
+
+def broken(theory: Theory, claim: str, *, steps: int = STEPS, largest: int = LARGEST) -> Limit:
+    """For which parameters a claim that does not hold is broken, whatever the theory assumes of them."""
+    general = replace(theory, axioms=tuple(axiom for axiom in theory.axioms if not is_assumption(axiom)))
+    return _Question(general, TRUE, _horizons(theory), steps, largest).answer("", claim)
 
 
 def is_assumption(axiom: Clause) -> bool:
@@ -62,34 +76,54 @@ def is_assumption(axiom: Clause) -> bool:
     return axiom.name.startswith("assumption")
 
 
-def _limit(theory: Theory, assumption: Clause, steps: int, largest: int) -> Limit:
-    general = replace(theory, axioms=tuple(axiom for axiom in theory.axioms if axiom != assumption))
-    text = assumption_text(theory, general)
-    passed = _others(theory)
-    schedules: list[Schedule] = []
-    found: Boundary | None = None
-    why = ""
-    try:
-        for size in range(1, largest + 1):
-            for _ in range(ROUNDS):
-                left = conj((neg(assumption.formula), neg(FALSE if found is None else found.formula)))
-                claim = "" if found is None else found.claim
-                sizes = dict.fromkeys(theory.sorts, size)
-                answer = search(general, sizes, steps, claim=claim, parameters=left)
-                if answer.run is None:
-                    why = answer.unknown or f"no {'other ' if found else ''}run of at most {steps} steps goes wrong"
-                    break
-                schedules.append(answer.run.schedule)
-                found = boundary(general, schedules, claim=answer.run.claim, beyond=passed)
-                if exact(theory, general, found):
-                    return Limit(text, found, True)
-    except NotExact as problem:
-        return Limit(text, found, False, str(problem))
-    return Limit(text, found, False, why)
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """Whether there are runs of the theory for all parameters of a region, those passed over aside."""
+
+    theory: Theory
+    region: Formula
+    passed: tuple[str, ...]
+    steps: int
+    largest: int
+
+    def answer(self, assumption: str, claim: str = "") -> Limit:
+        """Runs for ever more of the region, until there are no more or nothing of it is left."""
+        schedules: list[Schedule] = []
+        found: Boundary | None = None
+        why = ""
+        try:
+            for size in range(1, self.largest + 1):
+                for _ in range(ROUNDS):
+                    left = conj((self.region, neg(FALSE if found is None else found.formula)))
+                    sizes = dict.fromkeys(self.theory.sorts, size)
+                    answer = search(self.theory, sizes, self.steps, claim=claim, parameters=left)
+                    if answer.run is None:
+                        other = "other " if assumption and found else ""
+                        why = answer.unknown or f"no {other}run of at most {self.steps} steps goes wrong"
+                        break
+                    claim = answer.run.claim
+                    schedules.append(answer.run.schedule)
+                    found = boundary(self.theory, schedules, claim=claim, beyond=self.passed)
+                    if covers(self.theory, self.region, found):
+                        return Limit(assumption, found, True)
+        except NotExact as problem:
+            return Limit(assumption, found, False, str(problem))
+        return Limit(assumption, found, False, why)
 
 
 def _others(theory: Theory) -> tuple[str, ...]:
     """Parameters that no assumption mentions, such as a horizon: of those some value is enough."""
     formulas = [axiom.formula for axiom in theory.axioms if is_assumption(axiom)]
+    mentioned = {node.symbol for formula in formulas for node in walk(formula) if isinstance(node, Apply)}
+    return tuple(s.name for s in theory.rigid if s.result == INT and s not in mentioned)
+
+
+def _horizons(theory: Theory) -> tuple[str, ...]:
+    """Parameters that bound the waiting and nothing else: guards of steps that choose amounts alone mention them."""
+    waiting = [step for step in theory.transitions if step.params and all(p.sort == INT for p in step.params)]
+    others = [step for step in theory.transitions if step not in waiting]
+    values = [update.value for step in theory.transitions for update in step.updates]
+    duties = [duty.formula for step in theory.transitions for duty in step.obligations]
+    formulas = [*(step.guard for step in others), *values, *duties, *(claim.formula for claim in theory.claims)]
     mentioned = {node.symbol for formula in formulas for node in walk(formula) if isinstance(node, Apply)}
     return tuple(s.name for s in theory.rigid if s.result == INT and s not in mentioned)

@@ -17,7 +17,7 @@ from kvproto.lang.load import Target
 from kvproto.prove.bounded import Bounded
 from kvproto.prove.bounded import search as bounded_search
 from kvproto.prove.clause_text import user_clauses
-from kvproto.prove.exact_limit import Limit, is_assumption, limits
+from kvproto.prove.exact_limit import Limit, broken, is_assumption, limits
 from kvproto.prove.formula import INT
 from kvproto.prove.inference.prove import prove
 from kvproto.prove.instances import Instance, instances, seeds, with_numbers
@@ -137,6 +137,8 @@ def answer(wanted: Wanted, progress: Callable[[str], None] = lambda _: None) -> 
     _judge(found)
     if found.lowered is not None and found.open:
         _prove(found, chosen, progress)
+    if found.lowered is not None and found.violated and wanted.exact:
+        _measure(found, found.lowered.theory, progress)
     found.seconds, found.cpu_seconds = clock.seconds(), clock.cpu_seconds()
     return found
 
@@ -228,6 +230,17 @@ def _prove(found: Answer, chosen: Chosen, progress: Callable[[str], None]) -> No
     _search_beyond(found, chosen, theory, progress)
     if found.violated != before and found.open:
         _prove(found, chosen, progress)  # what is left may not depend on what is false
+
+
+def _measure(found: Answer, theory: Theory, progress: Callable[[str], None]) -> None:
+    """Where numbers are open: for which of them the claim with the shortest run is broken."""
+    claims = {claim.name for claim in theory.claims} & set(found.violated)
+    runs = sorted((len(found.runs[name][1].steps), name) for name in claims)
+    if runs and any(symbol.result == INT for symbol in theory.rigid):
+        progress("looking for the numbers with which a run goes wrong")
+        limit = broken(theory, runs[0][1])
+        if limit.boundary is not None:
+            found.limits.append(limit)
 
 
 def _search_beyond(found: Answer, chosen: Chosen, theory: Theory, progress: Callable[[str], None]) -> None:

@@ -36,6 +36,8 @@ def describe(answer: Answer, traces: Mapping[str, str], *, quiet: bool = False) 
         lines += _proof(answer, answer.result)
     if isinstance(answer.result, Undecided) and answer.open:
         lines += _undecided(answer, answer.result, traces)
+    if not isinstance(answer.result, Proof) and not quiet:
+        lines += [f"  {line}" for limit in answer.limits for line in limit.lines()]
     if answer.outside:
         lines += _outside(answer)
     if not quiet:

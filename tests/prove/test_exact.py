@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from theories import DELAY, HOLD, LIFE, PAGE, REQ, at
 
+from kvproto.lang.bind import choose
+from kvproto.lang.load import find
 from kvproto.prove.bounded import describe, search
 from kvproto.prove.conditions import Condition
 from kvproto.prove.evaluate import holds
 from kvproto.prove.exact import assumption_text, boundary, exact
 from kvproto.prove.exact_inequalities import cases, eliminated, formula_of, inequality_text, text_of, without
-from kvproto.prove.exact_limit import limits
+from kvproto.prove.exact_limit import broken, limits
 from kvproto.prove.exact_run import Move, Schedule
 from kvproto.prove.exact_world import NotExact
 from kvproto.prove.formula import (
@@ -33,6 +35,7 @@ from kvproto.prove.formula import (
     disj,
     neg,
 )
+from kvproto.prove.lowering import lower
 from kvproto.prove.refutation_farkas import Inequality
 from kvproto.prove.solver import Solver
 from kvproto.prove.theory import Clause, Structure, Theory
@@ -224,6 +227,41 @@ def test_an_assumption_that_is_not_needed_stays_open() -> None:
     assert found[1].lines() == [
         "assumed: delay <= life; whether that is needed is open: no run of at most 3 steps goes wrong"
     ]
+
+
+def test_a_claim_that_is_broken_is_measured() -> None:
+    """Without an assumption: for which numbers, and that for the others nothing is known but a search."""
+    found = broken(late_claim(theories.timed(enough=False)), "no_late_write", steps=6, largest=1)
+
+    assert found.boundary is not None
+    assert found.boundary.text == "hold < delay + life"
+    assert found.lines()[-1] == "for other values no run of at most 6 steps goes wrong"
+
+
+@pytest.mark.parametrize("preset", ["abort-lost", "writes-stay"])
+def test_no_hold_is_long_enough(preset: str) -> None:
+    """Where nothing tells prefill of the abort, or writes outlive their call, no number helps."""
+    model = find("proofs.timed").model
+    found = broken(lower(model, choose(model, preset=preset)).theory, "no_late_write")
+
+    assert found.exact
+    assert found.lines()[0].startswith("in any case, no_late_write is broken by reserve, ")
+    assert found.lines()[1] == "no values of the numbers would do"
+
+
+def test_batches_are_placed_in_the_inequality() -> None:
+    """Without a new look at the room before each batch all of them count, not one."""
+    model = find("proofs.batches").model
+    found = broken(lower(model, choose(model, preset="not-rechecked")).theory, "no_late_write", largest=1)
+
+    assert found.boundary is not None
+    assert found.boundary.text == "hold < chunk + life + notice"
+
+
+def test_what_does_not_go_wrong_has_no_numbers() -> None:
+    found = broken(late_claim(theories.late()), "no_late_write", steps=3, largest=1)
+
+    assert (found.boundary, found.lines()) == (None, [])
 
 
 def test_without_assumptions_there_are_no_limits() -> None:
