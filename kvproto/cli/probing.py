@@ -10,22 +10,32 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from kvproto.cli.options import check_json_file, say, write_json
+from kvproto.cli.options import check_json_file, say, seconds, write_json
 from kvproto.diagnostics import KvError
 
 KEY = "KVPROTO_API_KEY"
 """Environment variable with the key of the endpoint; a command line can be read by others."""
 
+COUNT = click.IntRange(1, 20_000_000)
+"""Tokens: more than a pool has, and no more than a prompt that fits in memory."""
+
 OPTIONS = (
     click.option("--http", metavar="URL", help="Probe an OpenAI-compatible endpoint instead (no TRACE then)."),
     click.option("--model", metavar="NAME", default="", help="--http: the model to ask for."),
-    click.option("--pool", type=click.IntRange(min=1), metavar="TOKENS", help="--http: size of the prefill pool."),
-    click.option("--prompt-tokens", type=click.IntRange(min=1), metavar="N", help="--http: length of the long prompt."),
-    click.option("--canary-tokens", type=click.IntRange(min=1), metavar="N", help="--http: length of the canary."),
+    click.option("--pool", type=COUNT, metavar="TOKENS", help="--http: size of the prefill pool."),
+    click.option("--prompt-tokens", type=COUNT, metavar="N", help="--http: length of the long prompt."),
+    click.option("--canary-tokens", type=COUNT, metavar="N", help="--http: length of the canary."),
     click.option("--canary-only", is_flag=True, help="--http: send only the canary, to see that all is set up."),
     click.option("--rounds", type=click.IntRange(min=1), default=1, metavar="N", help="--http: so many times."),
     click.option("--max-tokens", type=click.IntRange(min=1), default=256, metavar="N", help="--http: of each answer."),
-    click.option("--timeout", type=click.FloatRange(min=0.1), default=300.0, metavar="S", help="--http: of a request."),
+    click.option(
+        "--timeout",
+        type=click.FloatRange(0.1, 86400),
+        callback=seconds,
+        default=300.0,
+        metavar="S",
+        help="--http: of a request.",
+    ),
     click.option("--chat", is_flag=True, help="--http: /v1/chat/completions instead of /v1/completions."),
     click.option("--stream", is_flag=True, help="--http: streamed answers."),
 )
@@ -98,6 +108,13 @@ def _probe(asked: dict[str, Any], json_file: str | None) -> int:
             f"a prompt of {tokens} tokens fits a pool of {pool}",
             reason="only a prompt above the pool takes the way that is probed",
             cure=f"give --prompt-tokens {pool + pool // 20 + 1}, or leave it out",
+        )
+    if pool is not None and asked["canary_tokens"] is not None and asked["canary_tokens"] > pool:
+        raise KvError(
+            "KV060",
+            f"a canary of {asked['canary_tokens']} tokens does not fit a pool of {pool}",
+            reason="only a prompt that is served leaves its text behind",
+            cure="leave --canary-tokens out: nine tenths of the pool are taken then",
         )
     check_json_file(json_file)
     endpoint = Endpoint(

@@ -5,9 +5,13 @@ The standard library is enough for that, and follows no redirect with a prompt o
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
+import re
+import socket
 import ssl
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,13 +28,17 @@ MOST_LINE = 1 << 20
 End = Literal["answered", "timeout", "broken"]
 
 
+class Unreadable(ValueError):
+    """What came back is no answer; the text says why, and nothing of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What came back.
 
-    `status` is that of the error inside a stream if there is one (`late`).  `error` is the message of an error in the
-    API's form, None where there is none; `trouble` says why an answer could not be read to its end.  `other` is every
-    text in what came back, wherever it stands.
+    `status` is that of the error inside an answer of status 200 if there is one (`late`).  `error` is the message of
+    an error in the API's form, None where there is none; `trouble` says why an answer could not be read to its end.
+    `other` is every text in what came back, wherever it stands.
     """
 
     status: int
@@ -61,7 +69,7 @@ class _Reading:
         """One JSON object: a whole answer, a part of a streamed one, or an error."""
         self.other += _texts(value)
         if not isinstance(value, dict):
-            raise ValueError("it is no JSON object")
+            raise Unreadable("it is no JSON object")
         problem = value.get("error")
         if problem is not None or value.get("object") == "error":
             self._fail(problem if problem is not None else value)
@@ -72,13 +80,13 @@ class _Reading:
             self.prompt_tokens = tokens
         choices = value.get("choices")
         if not isinstance(choices, list):
-            raise ValueError("it has no choices")
+            raise Unreadable("it has no choices")
         for choice in choices:
             self._choice(choice)
 
     def _choice(self, choice: object) -> None:
         if not isinstance(choice, dict):
-            raise ValueError("a choice is no object")
+            raise Unreadable("a choice is no object")
         for part in (choice, choice.get("message"), choice.get("delta")):
             if isinstance(part, dict):
                 # Reasoning is text that the model wrote, too.
@@ -139,6 +147,21 @@ class Endpoint:
                 reason="it has the form http://HOST:PORT, https is fine, without a name, a password or a query in it",
                 cure="write --http http://localhost:30000, and put a key into KVPROTO_API_KEY",
             )
+        if not (_plain(parts.path) and not parts.fragment):
+            raise KvError(
+                "KV058",
+                "the path of --http cannot be asked for",
+                reason="it has a space, a fragment or a letter that addresses do not have",
+                cure="write it as a server is asked, for instance %20 for a space",
+            )
+        if not _plain(self.key):
+            # Without the key: what is printed here may be kept in a log.
+            raise KvError(
+                "KV058",
+                "the key in KVPROTO_API_KEY cannot be sent",
+                reason="it has a space, a line end or another character that no header may have",
+                cure="set it without what stands around it:  export KVPROTO_API_KEY=$(cat FILE)",
+            )
 
     def _parts(self) -> SplitResult:
         try:
@@ -176,13 +199,16 @@ class Endpoint:
         reading = _Reading()
         end: End = "answered"
         trouble = ""
+        deadline = begun + self.timeout
         try:
-            _send(connection, self.path, json.dumps(asked).encode(), self._headers())
-            _read(connection.getresponse(), reading, begun + self.timeout)
-        except TimeoutError:
-            end, trouble = "timeout", f"no end of the answer within {self.timeout:g} s"
+            with _ended_at(connection, deadline):
+                _send(connection, self.path, json.dumps(asked).encode(), self._headers())
+                _read(connection.getresponse(), reading, deadline)
         except (OSError, http.client.HTTPException, ValueError) as problem:
-            end, trouble = "broken", f"the answer cannot be read: {_said(problem)}"
+            if isinstance(problem, TimeoutError) or time.monotonic() > deadline:
+                end, trouble = "timeout", f"no end of the answer within {self.timeout:g} s"
+            else:
+                end, trouble = "broken", f"the answer cannot be read: {_said(problem)}"
         finally:
             connection.close()
         r = reading
@@ -200,7 +226,7 @@ class Endpoint:
         connection = make(parts.hostname, parts.port, timeout=self.timeout)
         try:
             connection.connect()
-        except (OSError, ssl.SSLError) as problem:
+        except (OSError, UnicodeError) as problem:
             connection.close()
             raise KvError(
                 "KV058",
@@ -215,11 +241,37 @@ def _said(problem: BaseException) -> str:
     """What went wrong, without what was sent or read."""
     if isinstance(problem, ssl.SSLError):
         return "the encrypted connection does not come about"
+    if isinstance(problem, TimeoutError):
+        return "nobody answers in time"
     if isinstance(problem, OSError):
         return (problem.strerror or "the connection ended").lower()
-    if isinstance(problem, json.JSONDecodeError):
-        return "it is no JSON"
-    return str(problem) if type(problem) is ValueError else "it is no HTTP"
+    if isinstance(problem, UnicodeError):
+        return "this is no name of a host"
+    return str(problem) if isinstance(problem, Unreadable) else "it is no HTTP"
+
+
+def _plain(text: str) -> bool:
+    """Whether a text can stand in the head of a request."""
+    return text.isascii() and text.isprintable() and " " not in text
+
+
+@contextlib.contextmanager
+def _ended_at(connection: http.client.HTTPConnection, deadline: float) -> Iterator[None]:
+    """End a connection at a time, whatever it is used for then: one byte now and then keeps every read waiting."""
+    used = connection.sock
+
+    def end() -> None:
+        with contextlib.suppress(OSError):
+            # Not by way of an encrypted socket, which another thread may be reading.
+            socket.socket.shutdown(used, socket.SHUT_RDWR)
+
+    timer = threading.Timer(max(0.0, deadline - time.monotonic()), end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _send(connection: http.client.HTTPConnection, path: str, body: bytes, headers: dict[str, str]) -> None:
@@ -233,48 +285,70 @@ def _send(connection: http.client.HTTPConnection, path: str, body: bytes, header
 def _read(response: http.client.HTTPResponse, reading: _Reading, deadline: float) -> None:
     reading.status = response.status
     if "text/event-stream" in (response.getheader("Content-Type") or ""):
-        for value in _events(response, deadline):
-            reading.take(value)
+        _read_stream(response, reading, deadline)
         return
-    raw = _limited(response, deadline)
+    parts: list[bytes] = []
     try:
-        reading.take(json.loads(raw))
-    except (ValueError, RecursionError):
+        _read_whole(response, parts, deadline)
+        reading.take(_parsed(b"".join(parts)))
+    except (OSError, http.client.HTTPException, ValueError) as problem:
+        # Half an answer can hold the canary, too.
+        reading.other.append(b"".join(parts).decode("utf-8", "replace"))
         # An error page of a proxy is an answer, if not the API's; a 200 has to be one.
-        reading.other.append(raw.decode("utf-8", "replace"))
-        if response.status == 200:
+        if response.status == 200 or not isinstance(problem, Unreadable):
             raise
 
 
-def _limited(response: http.client.HTTPResponse, deadline: float) -> bytes:
-    """The body.  The time limit is for the whole of it: a server may send a byte now and then for ever."""
-    parts: list[bytes] = []
+def _parsed(raw: bytes | str) -> object:
+    try:
+        return json.loads(raw)
+    except RecursionError:
+        raise Unreadable("it is nested too deeply") from None
+    except ValueError:
+        raise Unreadable("it is no JSON") from None
+
+
+def _read_whole(response: http.client.HTTPResponse, parts: list[bytes], deadline: float) -> None:
+    """Add the body to `parts`.  The time limit is for the whole of it."""
     size = 0
     while part := response.read1(1 << 16):
         size += len(part)
         parts.append(part)
         _in_time(deadline)
         if size > MOST_ANSWER:
-            raise ValueError(f"it is longer than {MOST_ANSWER >> 20} MiB")
-    return b"".join(parts)
+            raise Unreadable(f"it is longer than {MOST_ANSWER >> 20} MiB")
 
 
-def _events(response: http.client.HTTPResponse, deadline: float) -> Iterator[object]:
-    """The JSON values of a stream; one that ends without its end mark was cut off."""
+def _read_stream(response: http.client.HTTPResponse, reading: _Reading, deadline: float) -> None:
+    """Read a stream to its end mark.  What is not understood is kept, and the rest is read all the same."""
+    trouble: Unreadable | None = None
+    for text in _lines(response, deadline):
+        data = text.removeprefix("data:").strip()
+        if data == "[DONE]":
+            break
+        try:
+            if text.startswith("data:"):
+                reading.take(_parsed(data))
+            else:
+                reading.other.append(text)
+        except Unreadable as problem:
+            reading.other.append(data)
+            trouble = trouble or problem
+    else:
+        trouble = trouble or Unreadable("the stream ends before its end mark")
+    if trouble is not None:
+        raise trouble
+
+
+def _lines(response: http.client.HTTPResponse, deadline: float) -> Iterator[str]:
+    """The lines of a stream, which may end in any of three ways."""
     size = 0
     while line := response.readline(MOST_LINE):
         size += len(line)
         _in_time(deadline)
         if size > MOST_ANSWER or len(line) == MOST_LINE:
-            raise ValueError("the stream is too long")
-        text = line.decode("utf-8", "replace").strip()
-        if not text.startswith("data:"):
-            continue
-        data = text.removeprefix("data:").strip()
-        if data == "[DONE]":
-            return
-        yield json.loads(data)
-    raise ValueError("the stream ends before its end mark")
+            raise Unreadable("the stream is too long")
+        yield from (part.strip() for part in re.split("[\r\n]+", line.decode("utf-8", "replace")) if part.strip())
 
 
 def _in_time(deadline: float) -> None:

@@ -56,7 +56,7 @@ def judge(reply: Reply, canary: Secret, mark: Secret, *, pool: int, tokens: int 
 
 
 def _error(reply: Reply) -> Judgement:
-    status = f"status {reply.status}" + (" (in the stream)" if reply.late else "")
+    status = f"status {reply.status}" + (" (within an answer of status 200)" if reply.late else "")
     if reply.status in ELSEWHERE:
         return Judgement("unreached", f"{status}: {ELSEWHERE[reply.status]}, which says nothing of the prompt's length")
     if reply.error is None:
