@@ -157,13 +157,15 @@ def test_the_same_arguments_have_the_same_answer() -> None:
 
 
 def test_the_counterexample_to_induction_is_small() -> None:
-    """A page that a request has read, and a write of another request to it."""
+    """The conditions are asked over three requests and three pages."""
+    work = groundwork(t.late(deferred=False), seeds_of("late"))
     found = prove(t.late(deferred=False), seeds_of("late"), limits=QUICK)
 
     assert isinstance(found, Undecided) and found.stuck is not None and found.stuck.action is not None
-    assert found.stuck.before.sizes == {t.REQ: 2, t.PAGE: 1}
-    assert "land" == found.stuck.action.name
+    assert {t.REQ: 3, t.PAGE: 3} == work.finite.universe.sizes
+    assert sum(found.stuck.before.sizes.values()) <= 3
     assert holds(t.READS_OWN.formula, found.stuck.before)
+    assert holds(found.stuck.action.guard, found.stuck.before, found.stuck.choice)
 
 
 # ------------------------------------------------------------------------------------------------ vacuity
