@@ -318,9 +318,9 @@ _USAGE: dict[str, Entry] = {
     ),
     "KV061": Entry(
         "code that does not repeat itself",
-        "An exploration (`kvproto explore`) reaches a place by beginning again and taking the same steps. Here\n"
-        "the same steps led somewhere else, or one of them was refused the second time. Something in the\n"
-        "code, or in what drives it, depends on time, on chance or on what was done before.",
+        "An exploration (`kvproto explore`) reaches a place by beginning again and taking the same steps.\n"
+        "Here the same steps led somewhere else, or one of them was refused the second time. Something in\n"
+        "the code, or in what drives it, depends on time, on chance or on what was done before.",
     ),
     "KV034": Entry(
         "nothing of that can be written in this form",
@@ -676,60 +676,66 @@ _LANGUAGE: dict[str, Entry] = {
     "KV160": Entry(
         "proof: depends on a size",
         "A proof is about every number of requests and pages at once, and this line means something else\n"
-        "for other sizes: len(Page), Int(0, Page), a table or a range made of a size. Say it of the elements\n"
-        "(any, all, sets), or check the model for the sizes of a scope: kvproto check.",
+        "for other sizes: len(Page), Int(0, Page), a table or a range made of a size. Say it of the\n"
+        "elements (any, all, sets), or check the model for the sizes of a scope: kvproto check.",
     ),
     "KV161": Entry(
         "proof: names one element",
-        "A proof is about sorts of any size, of which no element has a number: Req(0), int(r) and tuples of\n"
-        "elements have no meaning there. Make the element a parameter of the action or of @init. The order of\n"
-        "elements (`p < q`) is there.",
+        "A proof is about sorts of any size, of which no element has a number: Req(0), int(r) and tuples\n"
+        "of elements have no meaning there. Make the element a parameter of the action or of @init. The\n"
+        "order of elements (`p < q`) is there.",
     ),
     "KV162": Entry(
         "proof: no relation over sorts",
-        "State, parameters and indices become relations and functions over sorts: booleans, members, elements\n"
-        "and optionals of these, sets of elements, numbers, in arrays and records. Queues have an order and bags\n"
-        "have counts, so they are outside. Use sets, or check the model for the sizes of a scope.",
+        "State, parameters and indices become relations and functions over sorts: booleans, members,\n"
+        "elements and optionals of these, sets of elements, numbers, in arrays and records. Queues have\n"
+        "an order and bags have counts, so they are outside. Use sets, or check the model for the sizes\n"
+        "of a scope.",
     ),
     "KV163": Entry(
         "proof: counts or multiplies",
-        "How many elements a set has depends on sizes, and a product of two unknown numbers cannot be decided.\n"
-        "Whether a set is empty can be asked (`not s.free`, any, len(...) == 0), sums, differences and multiples\n"
-        "of numbers can be compared. Compare sets instead of counts, or fix a number with --set.",
+        "How many elements a set has depends on sizes, and a product of two unknown numbers cannot be\n"
+        "decided. Whether a set is empty can be asked (`not s.free`, any, len(...) == 0), sums,\n"
+        "differences and multiples of numbers can be compared. Compare sets instead of counts, or fix a\n"
+        "number with --set.",
     ),
     "KV164": Entry(
         "proof: rounds of a loop depend on each other",
-        "A loop over a sort of any size is taken as one simultaneous update, so each round has to keep to the\n"
-        "cells of its own element, or all have to write the same. A local that counts, or a last element that\n"
-        "wins, has no such reading. Use any, all or a set, or let a parameter of the action choose the element.",
+        "A loop over a sort of any size is taken as one simultaneous update, so each round has to keep to\n"
+        "the cells of its own element, or all have to write the same. A local that counts, or a last\n"
+        "element that wins, has no such reading. Use any, all or a set, or let a parameter of the action\n"
+        "choose the element.",
     ),
     "KV165": Entry(
         "proof: looked up inside of a quantifier",
-        "Elements that the state gives (`s.owner[p]`) are relations in a proof. As an index of a number, or where\n"
-        "next(...) chooses one, such an element has to be the same for the whole step. Quantify over it instead:\n"
-        "`all(s.until[r] <= s.now for r in Req if s.owner[p] == r)`.",
+        "Elements that the state gives (`s.owner[p]`) are relations in a proof. As an index of a number,\n"
+        "or where next(...) chooses one, such an element has to be the same for the whole step. Quantify\n"
+        "over it instead: `all(s.until[r] <= s.now for r in Req if s.owner[p] == r)`.",
     ),
     "KV166": Entry(
         "proof: a loop over sets",
-        "Formulas quantify over elements of sorts, not over sets or optionals of them: subsets(Page) is outside.\n"
-        "Quantify over the elements, or make the set a parameter of the action, which then chooses any set.",
+        "Formulas quantify over elements of sorts, not over sets or optionals of them: subsets(Page) is\n"
+        "outside. Quantify over the elements, or make the set a parameter of the action, which then\n"
+        "chooses any set.",
     ),
     "KV167": Entry(
         "clause not understood",
-        "`--clause` takes a condition over the state in the words of the model, with one name for each element\n"
-        "that it is about: \"r, p: s.owner[p] == r or p not in s.flying[r]\". Names are matched to sorts by their\n"
-        "first letters, or written r: Req, p: Page. A clause is checked like all others, never trusted.",
+        "`--clause` takes a condition over the state in the words of the model, with one name for each\n"
+        "element that it is about: \"r, p: s.owner[p] == r or p not in s.flying[r]\". Names are matched to\n"
+        "sorts by their first letters, or written r: Req, p: Page. A clause is checked like all others,\n"
+        "never trusted.",
     ),
     "KV168": Entry(
         "proof: initial states not described",
-        "Initial states have to be one formula: what @init stores must not be able to fail, and a set that it\n"
-        "chooses can be stored in one field only. Require what makes the store safe before it, and read that\n"
-        "field where the set is needed.",
+        "Initial states have to be one formula: what @init stores must not be able to fail, and a set\n"
+        "that it chooses can be stored in one field only. Require what makes the store safe before it,\n"
+        "and read that field where the set is needed.",
     ),
     "KV169": Entry(
         "proof: nothing to prove",
-        "The model has no invariant and no assertion among the properties that were asked for. Proofs are about\n"
-        "what holds in every state; claims about whole runs, deadlocks and @sometimes are for kvproto check.",
+        "The model has no invariant and no assertion among the properties that were asked for. Proofs are\n"
+        "about what holds in every state; claims about whole runs, deadlocks and @sometimes are for\n"
+        "kvproto check.",
     ),
 }
 
