@@ -322,3 +322,22 @@ def set_once(s):
     assert 1 == code
     assert "VIOLATED   none_over" in out and "VACUOUS    set_once" in out
     assert "PROVED" not in out
+
+
+@pytest.mark.parametrize(
+    ("presets", "expected"),
+    [(["proofs.late@at-once", "proofs.late@deferred"], 0), (["proofs.incident@nothing"], 0), (["small.py@wrong"], 1)],
+)
+def test_shipped_proofs_are_what_they_are_expected_to_be(
+    presets: list[str], expected: int, prove: Prove, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(action=END)
+    text = (tmp_path / "small.py").read_text(encoding="utf-8")
+    wrong = 'params=Config, presets=[Preset("wrong", "expected to break", expect={"held_by_owner": 3})])'
+    (tmp_path / "small.py").write_text(text.replace("params=Config)", wrong), encoding="utf-8")
+    monkeypatch.setattr("kvproto.cli.prove._shipped", lambda: presets)
+
+    code, out, _ = prove("--no-certificate")
+
+    assert expected == code
+    assert out
