@@ -56,26 +56,37 @@ def parts(target: str) -> Iterator[Part]:
             yield Part(target, number, f"{mutant.action}: {mutant.part}")
 
 
-def _mutants(target: str) -> tuple[System, list[Mutant]]:
+def _mutants(target: str, more: int = 0) -> tuple[System, list[Mutant]]:
+    """The system in its smallest world, or in one with `more` elements of each sort, and its mutants."""
     found = find(target)
-    system = build(found.model, choose(found.model, preset=found.preset))
+    chosen = choose(found.model, preset=found.preset)
+    sizes = {name: str(size + more) for name, size in chosen.binding.sizes.items()}
+    system = build(found.model, choose(found.model, preset=found.preset, sets=sizes))
     return system, list(mutants(system))
 
 
 def fate(part: Part) -> Fate:
-    """A run of the smallest world is enough; else the way of `kvproto prove` is gone."""
-    try:
-        result = search(_mutants(part.target)[1][part.number].system, Options(max_states=100_000))
-    except KvError as problem:  # a run into a mistake of the model: time goes on beyond the horizon
-        return Fate("refuted", (problem.diagnostic.code,))
-    by = tuple(each.claim.name for each in result.findings if each.counterexample)
+    """A run of the smallest world is enough; else the way of `kvproto prove` is gone, or a larger world is searched."""
+    by = _broken(part)
     if by:
         return Fate("refuted", by)
     with _without(part.number):
         found = answer(Wanted(find(part.target), exact=False))
     if found.violated:
         return Fate("refuted", found.violated)
-    return Fate("proved" if found.exit_code == 0 else "undecided")
+    if found.exit_code == 0:
+        return Fate("proved")
+    by = _broken(part, more=1)
+    return Fate("refuted" if by else "undecided", by)
+
+
+def _broken(part: Part, more: int = 0) -> tuple[str, ...]:
+    """Claims that a run breaks, or the code of an error that it makes: time goes on beyond the horizon."""
+    try:
+        result = search(_mutants(part.target, more)[1][part.number].system, Options(max_states=100_000))
+    except KvError as problem:
+        return (problem.diagnostic.code,)
+    return tuple(each.claim.name for each in result.findings if each.counterexample)
 
 
 @contextmanager
