@@ -58,6 +58,13 @@ class Moving:
 
     def replay(self, trace: Trace, **how: Any) -> ReplayResult:
         """Run a trace as often as was asked for, and give back what the first run gave."""
+        if self.landings_last and self.late:
+            raise KvError(
+                "KV026",
+                "--late says nothing with --landings-last",
+                reason="the writes of all requests land last then",
+                cure="leave one of the two out",
+            )
         if self.landings_last:
             trace, how = _late(trace, None), {**how, "what_if": "writes land last"}
         elif self.late:

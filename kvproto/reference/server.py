@@ -48,6 +48,7 @@ MOST_PAGES = 200
 """The longest context: a key has eight bits for the number of its page."""
 
 MOST_BYTES = 64 << 20
+MOST_PATIENCE = 3600.0
 
 STEPS: tuple[Callable[[Cluster, int], object], ...] = (
     lambda c, r: c.prefill.admit(r),
@@ -306,9 +307,9 @@ def configured(sets: Mapping[str, str]) -> tuple[Sizes, Switches]:
 def main(arguments: list[str] | None = None) -> int:
     """Serve until interrupted; the first line of output is the address."""
     parser = argparse.ArgumentParser(prog="python -m kvproto.reference.server", description=__doc__)
-    parser.add_argument("--port", type=int, default=0, help="0: any free one")
+    parser.add_argument("--port", type=_port, default=0, help="0: any free one")
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="sets")
-    parser.add_argument("--patience", type=float, default=1.0, metavar="S", help="seconds until decode gives up")
+    parser.add_argument("--patience", type=_patience, default=1.0, metavar="S", help="seconds until decode gives up")
     parser.add_argument("--late-errors", action="store_true", help="errors of streams come in the stream")
     asked = parser.parse_args(arguments)
     try:
@@ -316,13 +317,37 @@ def main(arguments: list[str] | None = None) -> int:
     except KvError as error:
         sys.stderr.write(error.diagnostic.render())
         return 2
-    with Server(Serving(sizes, switches, patience=asked.patience), port=asked.port, late_errors=asked.late_errors) as s:
-        print(s.url, flush=True)
+    serving = Serving(sizes, switches, patience=asked.patience)
+    try:
+        server = Server(serving, port=asked.port, late_errors=asked.late_errors)
+    except OSError as problem:
+        why = (problem.strerror or str(problem)).lower()
+        parser.error(f"port {asked.port} cannot be had: {why}; --port 0 takes any free one")
+    with server:
+        print(server.url, flush=True)
         try:
-            s.serve_forever()
+            server.serve_forever()
         except KeyboardInterrupt:
             return 130
     return 0
+
+
+def _port(text: str) -> int:
+    """A port, 0 for any."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 6 and int(text) < 1 << 16):
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: 0 to 65535")
+    return int(text)
+
+
+def _patience(text: str) -> float:
+    """Seconds, of which there is an end."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= MOST_PATIENCE:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 0 to {MOST_PATIENCE:.0f}")
+    return value
 
 
 if __name__ == "__main__":

@@ -61,7 +61,12 @@ class EngineProcess:
         except OSError as problem:
             self._process = None
             raise self.broken(f"it cannot be started: {problem}") from None
-        self.hello = self._answer()
+        try:
+            self.hello = self._answer()
+        except BaseException:
+            # Whoever interrupts here has nothing yet to close.
+            self.close()
+            raise
 
     def ask(self, command: str, **values: object) -> dict[str, Any]:
         """Send a command and wait for its answer."""

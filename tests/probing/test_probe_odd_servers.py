@@ -14,6 +14,7 @@ from kvproto.cli.main import main
 from kvproto.probing import Endpoint, Plan, Probed, probe, probe_lines, summary
 from kvproto.probing.client import Reply
 from kvproto.probing.prompts import Secret
+from kvproto.reference import server
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
@@ -189,3 +190,17 @@ def test_what_cannot_be_asked_is_an_error_that_says_why(
 ) -> None:
     assert main(["replay", "--pool", "1000", *arguments]) == 2
     assert capsys.readouterr().err.startswith(f"error {code}  ")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--port", "65536"], ["--port", "-1"], ["--port", "TAKEN"], ["--patience", "nan"], ["--patience", "-1"]],
+    ids=" ".join,
+)
+def test_the_server_says_what_it_cannot_do(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(SystemExit) as ended:
+        server.main([argument.replace("TAKEN", str(taken.getsockname()[1])) for argument in arguments])
+
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert said.startswith("usage: python -m kvproto.reference.server") and "error: " in said

@@ -269,3 +269,18 @@ def test_settings_leave_no_time_out_of_the_engine() -> None:
 
     assert 3 == len(limits)
     assert min(limits) > 3 * mooncake_wire.PATIENCE
+
+
+def test_an_interruption_of_the_start_leaves_no_process(real: Mooncake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller has nothing yet that could be closed."""
+
+    def interrupted(*_: object) -> tuple[list[int], list[int], list[int]]:
+        raise KeyboardInterrupt
+
+    before, had = children(), descriptors()
+    monkeypatch.setattr("kvproto.transports.process.select.select", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        Pages(real)
+    gc.collect()
+
+    assert (before, had) == (children(), descriptors())

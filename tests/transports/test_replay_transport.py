@@ -228,3 +228,11 @@ def test_engines_on_a_shared_network_are_told(kv: Kv, monkeypatch: pytest.Monkey
 
     assert 0 == code
     assert "the engines shared this machine's network, on which they listen on all interfaces\n" in out
+
+
+def test_two_ways_of_being_late_are_one_too_many(kv: Kv) -> None:
+    trace = str(path("sglang-0.5.19-writes_spare_other_requests"))
+
+    code, out, err = kv("replay", trace, "--landings-last", "--late", "A")
+
+    assert (code, out, err.split()[1]) == (2, "", "KV026")
