@@ -100,7 +100,7 @@ def _prove(names: list[str], given: dict[str, Any], *, targeted: bool) -> int:
         told.append((found, traces, certificate))
         _print(found, traces, certificate, given, in_table=in_table)
     if given["json_file"]:
-        from kvproto.prove.report import as_json
+        from kvproto.prove.saying.report import as_json
 
         values = [as_json(*one) for one in told]
         write_json(given["json_file"], values[0] if len(values) == 1 else values)
@@ -111,7 +111,7 @@ def _prove(names: list[str], given: dict[str, Any], *, targeted: bool) -> int:
 def _print(
     found: Answer, traces: dict[str, str], certificate: str | None, given: dict[str, Any], *, in_table: bool
 ) -> None:
-    from kvproto.prove.report import describe, row
+    from kvproto.prove.saying.report import describe, row
 
     if given["json_file"] == "-":
         return
@@ -185,7 +185,7 @@ def _write_induction(found: Answer, places: Places) -> dict[str, str]:
     from dataclasses import replace
 
     from kvproto.cli.traces import variant
-    from kvproto.prove.report import INDUCTION
+    from kvproto.prove.saying.report import INDUCTION
     from kvproto.trace import codec
     from kvproto.trace.build import build_trace
 
@@ -210,7 +210,7 @@ def _write_proof(found: Answer, wanted: Wanted, places: Places) -> str | None:
     if not isinstance(found.result, Proof):
         return None
     if places.smtlib is not None:
-        from kvproto.prove.smtlib import write
+        from kvproto.prove.certificates.smtlib import write
 
         write(places.smtlib, found.result.conditions)
     place = places.certificate
@@ -224,9 +224,9 @@ def _write_proof(found: Answer, wanted: Wanted, places: Places) -> str | None:
 
 def _write_certificate(found: Answer, proof: Any, wanted: Wanted, place: Path) -> str | None:
     from kvproto.cli.options import unwritable
-    from kvproto.prove.certificate import Origin, certificate, write
-    from kvproto.prove.ground import Refused
-    from kvproto.prove.refutation import NotRefuted
+    from kvproto.prove.certificates.certificate import Origin, certificate, write
+    from kvproto.prove.certificates.ground import Refused
+    from kvproto.prove.certificates.refutation import NotRefuted
 
     theory = found.theory
     assert theory is not None
@@ -243,7 +243,7 @@ def _write_certificate(found: Answer, proof: Any, wanted: Wanted, place: Path) -
 
 
 def _origin(found: Answer, wanted: Wanted, kind: type[Any]) -> Any:
-    from kvproto.prove.certificate_witness import witnesses
+    from kvproto.prove.certificates.witness import witnesses
 
     shown: dict[str, Any] = {}
     for scope in dict.fromkeys(world.instance.scope for world in found.worlds):
@@ -260,7 +260,7 @@ def _origin(found: Answer, wanted: Wanted, kind: type[Any]) -> Any:
 
 
 def _recheck(files: tuple[str, ...], targets: tuple[str, ...]) -> int:
-    from kvproto.prove.recheck_file import place, recheck
+    from kvproto.prove.certificates.recheck_file import place, recheck
 
     if targets:
         raise KvError(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kvproto.prove.conditions import Condition
-from kvproto.prove.formula import Var
-from kvproto.prove.theory import Clause, Structure, Transition
+from kvproto.prove.logic.conditions import Condition
+from kvproto.prove.logic.formula import Var
+from kvproto.prove.logic.theory import Clause, Structure, Transition
 
 
 @dataclass(frozen=True, slots=True)

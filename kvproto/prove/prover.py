@@ -14,19 +14,19 @@ from kvproto.ir.nodes import LIVENESS, Claim
 from kvproto.lang.bind import Chosen, choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import Target
-from kvproto.prove.bounded import Bounded
-from kvproto.prove.bounded import search as bounded_search
-from kvproto.prove.clause_text import user_clauses
-from kvproto.prove.exact_limit import Limit, broken, is_assumption, limits
-from kvproto.prove.formula import INT
+from kvproto.prove.exact.bounded import Bounded
+from kvproto.prove.exact.bounded import search as bounded_search
+from kvproto.prove.exact.limit import Limit, broken, is_assumption, limits
 from kvproto.prove.inference.prove import prove
-from kvproto.prove.instances import Instance, instances, seeds, with_numbers
-from kvproto.prove.instances_induction import Shown, shown
-from kvproto.prove.lower_fail import NotGeneral
-from kvproto.prove.lowering import Lowered, lower
+from kvproto.prove.logic.formula import INT
+from kvproto.prove.logic.theory import Theory
+from kvproto.prove.lowering.fail import NotGeneral
+from kvproto.prove.lowering.system import Lowered, lower
 from kvproto.prove.proof import Proof, Undecided
-from kvproto.prove.reached import Reached, reached
-from kvproto.prove.theory import Theory
+from kvproto.prove.saying.clause_text import user_clauses
+from kvproto.prove.worlds.induction import Shown, shown
+from kvproto.prove.worlds.instances import Instance, instances, seeds, with_numbers
+from kvproto.prove.worlds.reached import Reached, reached
 
 MAX_STATES = 300_000
 """States of a small world after which a search is a sample."""

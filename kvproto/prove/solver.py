@@ -14,9 +14,9 @@ from itertools import product
 from typing import Any
 
 from kvproto.diagnostics import KvError
-from kvproto.prove.conditions import Condition
-from kvproto.prove.evaluate import after, holds
-from kvproto.prove.formula import (
+from kvproto.prove.logic.conditions import Condition
+from kvproto.prove.logic.evaluate import after, holds
+from kvproto.prove.logic.formula import (
     BOOL,
     INT,
     And,
@@ -39,8 +39,8 @@ from kvproto.prove.formula import (
     Var,
     neg,
 )
+from kvproto.prove.logic.theory import Clause, Structure, Theory
 from kvproto.prove.proof import Induction
-from kvproto.prove.theory import Clause, Structure, Theory
 
 RESOURCES = 20_000_000
 """Bound on Z3's work for one condition; most need less than a thousandth of it."""

@@ -10,8 +10,8 @@ import random
 from collections.abc import Iterator, Mapping
 from itertools import product
 
-from kvproto.prove.evaluate import after, choices, holds
-from kvproto.prove.formula import (
+from kvproto.prove.logic.evaluate import after, choices, holds
+from kvproto.prove.logic.formula import (
     BOOL,
     INT,
     And,
@@ -28,7 +28,7 @@ from kvproto.prove.formula import (
     Var,
     walk,
 )
-from kvproto.prove.theory import Structure, Theory, Transition
+from kvproto.prove.logic.theory import Structure, Theory, Transition
 
 Cells = dict[str, dict[tuple[int, ...], int]]
 

@@ -25,8 +25,8 @@ from theories import (
     at,
 )
 
-from kvproto.prove.formula import Apply, Compare, Formula, Plus, Same, conj, disj, forall, implies, neg
-from kvproto.prove.theory import Clause
+from kvproto.prove.logic.formula import Apply, Compare, Formula, Plus, Same, conj, disj, forall, implies, neg
+from kvproto.prove.logic.theory import Clause
 
 
 def _clauses(formulas: Mapping[str, Formula]) -> list[Clause]:

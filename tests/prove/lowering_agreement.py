@@ -10,11 +10,11 @@ from itertools import product
 from kvproto.engine.evaluate import Fault, Machine, State, choices
 from kvproto.ir.nodes import System
 from kvproto.ir.types import IntT, OptT, values_of
-from kvproto.prove.evaluate import after, holds
-from kvproto.prove.formula import INT, Var
-from kvproto.prove.instances import Reader
-from kvproto.prove.lowering import Lowered
-from kvproto.prove.theory import Structure, Transition
+from kvproto.prove.logic.evaluate import after, holds
+from kvproto.prove.logic.formula import INT, Var
+from kvproto.prove.logic.theory import Structure, Transition
+from kvproto.prove.lowering.system import Lowered
+from kvproto.prove.worlds.instances import Reader
 
 Contents = tuple[object, ...]
 

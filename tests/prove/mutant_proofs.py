@@ -21,8 +21,10 @@ from kvproto.lang.frontend.build import build
 from kvproto.lang.load import find
 from kvproto.lang.model import Model
 from kvproto.passes import run as run_passes
-from kvproto.prove import fragment, instances, prover
+from kvproto.prove import prover
+from kvproto.prove.lowering import fragment
 from kvproto.prove.prover import Wanted, answer
+from kvproto.prove.worlds import instances
 from kvproto.suite.mutants import Mutant, mutants, same
 
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from kvproto.lang.load import find, proofs
-from kvproto.prove.certificate import write
-from kvproto.prove.codec import Reader
-from kvproto.prove.formula import Symbol
-from kvproto.prove.readable import reading
-from kvproto.prove.recheck_file import load, recheck
+from kvproto.prove.certificates.certificate import write
+from kvproto.prove.certificates.codec import Reader
+from kvproto.prove.certificates.recheck_file import load, recheck
+from kvproto.prove.logic.formula import Symbol
+from kvproto.prove.logic.readable import reading
 
 FOLDER = Path(__file__).parents[2] / "proofs"
 

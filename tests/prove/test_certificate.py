@@ -11,10 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from theories import P2, R2, REQ, P, R, at, relation
 
-from kvproto.prove.certificate import certificate, write
-from kvproto.prove.conditions import Condition, conditions
-from kvproto.prove.evaluate import holds
-from kvproto.prove.formula import (
+from kvproto.prove.certificates.certificate import certificate, write
+from kvproto.prove.certificates.recheck import check
+from kvproto.prove.certificates.refutation import NotRefuted, refute
+from kvproto.prove.certificates.refutation_farkas import Inequality, weights
+from kvproto.prove.logic.conditions import Condition, conditions
+from kvproto.prove.logic.evaluate import holds
+from kvproto.prove.logic.formula import (
     FALSE,
     INT,
     Apply,
@@ -35,10 +38,7 @@ from kvproto.prove.formula import (
     implies,
     neg,
 )
-from kvproto.prove.recheck import check
-from kvproto.prove.refutation import NotRefuted, refute
-from kvproto.prove.refutation_farkas import Inequality, weights
-from kvproto.prove.theory import Clause, Structure
+from kvproto.prove.logic.theory import Clause, Structure
 
 pytest.importorskip("z3")
 

@@ -10,8 +10,8 @@ import invariants
 import pytest
 import theories
 
-from kvproto.prove.certificate import certificate
-from kvproto.prove.recheck_file import place, recheck
+from kvproto.prove.certificates.certificate import certificate
+from kvproto.prove.certificates.recheck_file import place, recheck
 
 pytest.importorskip("z3")
 

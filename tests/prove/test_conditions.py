@@ -9,9 +9,9 @@ import pytest
 import theories as t
 from exploring import states, walks
 
-from kvproto.prove.conditions import GUARD, INIT, conditions
-from kvproto.prove.evaluate import after, choices, holds
-from kvproto.prove.formula import (
+from kvproto.prove.logic.conditions import GUARD, INIT, conditions
+from kvproto.prove.logic.evaluate import after, choices, holds
+from kvproto.prove.logic.formula import (
     INT,
     And,
     Apply,
@@ -32,8 +32,8 @@ from kvproto.prove.formula import (
     free_variables,
     implies,
 )
-from kvproto.prove.substitute import before, fresh, substitute
-from kvproto.prove.theory import Clause, Structure, Theory, Transition, Update
+from kvproto.prove.logic.substitute import before, fresh, substitute
+from kvproto.prove.logic.theory import Clause, Structure, Theory, Transition, Update
 
 SMALL = {t.REQ: 2, t.PAGE: 2, t.SOURCE: 1, t.TAG: 2}
 

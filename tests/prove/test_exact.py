@@ -13,15 +13,16 @@ from theories import DELAY, HOLD, LIFE, PAGE, REQ, at
 
 from kvproto.lang.bind import choose
 from kvproto.lang.load import find
-from kvproto.prove.bounded import describe, search
-from kvproto.prove.conditions import Condition
-from kvproto.prove.evaluate import holds
-from kvproto.prove.exact import assumption_text, boundary, exact
-from kvproto.prove.exact_inequalities import cases, eliminated, formula_of, inequality_text, text_of, without
-from kvproto.prove.exact_limit import broken, limits
-from kvproto.prove.exact_run import Move, Schedule
-from kvproto.prove.exact_world import NotExact
-from kvproto.prove.formula import (
+from kvproto.prove.certificates.refutation_farkas import Inequality
+from kvproto.prove.exact.boundary import assumption_text, boundary, exact
+from kvproto.prove.exact.bounded import describe, search
+from kvproto.prove.exact.inequalities import cases, eliminated, formula_of, inequality_text, text_of, without
+from kvproto.prove.exact.limit import broken, limits
+from kvproto.prove.exact.run import Move, Schedule
+from kvproto.prove.exact.world import NotExact
+from kvproto.prove.logic.conditions import Condition
+from kvproto.prove.logic.evaluate import holds
+from kvproto.prove.logic.formula import (
     INT,
     Apply,
     Choose,
@@ -35,10 +36,9 @@ from kvproto.prove.formula import (
     disj,
     neg,
 )
-from kvproto.prove.lowering import lower
-from kvproto.prove.refutation_farkas import Inequality
+from kvproto.prove.logic.theory import Clause, Structure, Theory
+from kvproto.prove.lowering.system import lower
 from kvproto.prove.solver import Solver
-from kvproto.prove.theory import Clause, Structure, Theory
 
 pytest.importorskip("z3")
 
@@ -203,7 +203,7 @@ def late_claim(theory: Theory) -> Theory:
     """With the claim that every write is to a page of its request, which takes fewer steps to break."""
     from theories import INFL, OWN, P, R
 
-    from kvproto.prove.formula import forall, implies
+    from kvproto.prove.logic.formula import forall, implies
 
     return replace(theory, claims=(Clause("no_late_write", forall((R, P), implies(at(INFL, R, P), at(OWN, R, P)))),))
 

@@ -10,9 +10,9 @@ from small_proofs import CLAIM, STATE, model_of
 from kvproto.ir.digest import digest
 from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
-from kvproto.prove.formula import Apply, Compare, Num, Plus, Symbol
-from kvproto.prove.lower_fail import NotGeneral
-from kvproto.prove.lowering import Lowered, lower
+from kvproto.prove.logic.formula import Apply, Compare, Num, Plus, Symbol
+from kvproto.prove.lowering.fail import NotGeneral
+from kvproto.prove.lowering.system import Lowered, lower
 
 QUEUE = STATE + "    line: Queue(Req, 3)\n"
 TIMES = STATE + "    until: Array(Req, Int(0, Config.hold))\n    last: Req\n    numbers: Array(Req, Int(0, 9))\n"

@@ -11,18 +11,18 @@ import theories as t
 from exploring import states, walks
 
 from kvproto.diagnostics import KvError
-from kvproto.prove.conditions import conditions
-from kvproto.prove.evaluate import after, holds
-from kvproto.prove.formula import FALSE, And, Apply, Atom, Compare, Not, Num, Same, conj, forall, implies
 from kvproto.prove.inference.attempt import Guided, Mined, Stuck
 from kvproto.prove.inference.discharge import Proved
 from kvproto.prove.inference.groundwork import Groundwork
 from kvproto.prove.inference.guide import Guide
 from kvproto.prove.inference.prove import prove
+from kvproto.prove.logic.conditions import conditions
+from kvproto.prove.logic.evaluate import after, holds
+from kvproto.prove.logic.formula import FALSE, And, Apply, Atom, Compare, Not, Num, Same, conj, forall, implies
+from kvproto.prove.logic.theory import Clause, Structure, Theory
 from kvproto.prove.mining.rows import rows
 from kvproto.prove.proof import Limits, Proof, Undecided
 from kvproto.prove.solver import Solver, Valid
-from kvproto.prove.theory import Clause, Structure, Theory
 
 pytest.importorskip("z3", reason="proofs need z3-solver")
 

@@ -10,7 +10,7 @@ from small_proofs import STATE, model_of
 
 from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
-from kvproto.prove.lowering import lower
+from kvproto.prove.lowering.system import lower
 
 MORE = """
 class Note(Record):

@@ -8,8 +8,8 @@ from lowering_agreement import agree, random_states
 from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import find, proofs
-from kvproto.prove.instances import reachable
-from kvproto.prove.lowering import lower
+from kvproto.prove.lowering.system import lower
+from kvproto.prove.worlds.instances import reachable
 
 PATTERNS = (
     "patterns.abort_not_told@bug",

@@ -15,9 +15,9 @@ from random_theories import model_texts
 
 from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
-from kvproto.prove.instances import reachable
-from kvproto.prove.lower_fail import NotGeneral
-from kvproto.prove.lowering import lower
+from kvproto.prove.lowering.fail import NotGeneral
+from kvproto.prove.lowering.system import lower
+from kvproto.prove.worlds.instances import reachable
 
 EXAMPLES = 60
 seen: Counter[str] = Counter()

@@ -7,8 +7,8 @@ from itertools import product
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kvproto.prove.evaluate import holds
-from kvproto.prove.formula import (
+from kvproto.prove.logic.evaluate import holds
+from kvproto.prove.logic.formula import (
     INT,
     And,
     Apply,
@@ -27,8 +27,8 @@ from kvproto.prove.formula import (
     Truth,
     Var,
 )
-from kvproto.prove.lower_simplify import existing, pushed, simplified, tidied
-from kvproto.prove.theory import Structure
+from kvproto.prove.logic.theory import Structure
+from kvproto.prove.lowering.simplify import existing, pushed, simplified, tidied
 
 VARS = tuple(Var(name, "Req") for name in ("r", "r2", "x", "y"))
 P, E, N = Symbol("p", ("Req",)), Symbol("e", ("Req", "Req")), Symbol("n", ("Req",), INT)

@@ -13,7 +13,7 @@ from kvproto.engine.evaluate import Machine, choices
 from kvproto.lang.bind import choose
 from kvproto.lang.frontend.build import build
 from kvproto.lang.load import find
-from kvproto.prove.formula import (
+from kvproto.prove.logic.formula import (
     BOOL,
     INT,
     And,
@@ -35,9 +35,9 @@ from kvproto.prove.formula import (
     Truth,
     Var,
 )
-from kvproto.prove.instances import Reader, reachable
-from kvproto.prove.lowering import lower
-from kvproto.prove.theory import Structure, Theory, Transition
+from kvproto.prove.logic.theory import Structure, Theory, Transition
+from kvproto.prove.lowering.system import lower
+from kvproto.prove.worlds.instances import Reader, reachable
 
 z3: Any = pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'kvproto[prove]'")
 

@@ -9,16 +9,16 @@ import pytest
 import theories as t
 from exploring import states, walks
 
-from kvproto.prove.evaluate import choices, holds
-from kvproto.prove.formula import Compare, disj, forall
 from kvproto.prove.inference.ground import Universe, named
+from kvproto.prove.logic.evaluate import choices, holds
+from kvproto.prove.logic.formula import Compare, disj, forall
+from kvproto.prove.logic.readable import reading, render
+from kvproto.prove.logic.theory import Clause, Structure
 from kvproto.prove.mining.differences import Implied, strongest
 from kvproto.prove.mining.minimal import canonical, instances_of, minimal_clauses, without_subsumed
 from kvproto.prove.mining.rows import falsified, rows
 from kvproto.prove.mining.template import names, template
-from kvproto.prove.readable import reading, render
 from kvproto.prove.solver import Solver
-from kvproto.prove.theory import Clause, Structure
 
 ONE_PAGE = {t.REQ: 2, t.PAGE: 1}
 

@@ -10,8 +10,8 @@ from small_proofs import CLAIM, STATE, model_of
 
 from kvproto.diagnostics import CATALOGUE
 from kvproto.lang.bind import choose
-from kvproto.prove.lower_fail import NotGeneral
-from kvproto.prove.lowering import lower
+from kvproto.prove.lowering.fail import NotGeneral
+from kvproto.prove.lowering.system import lower
 
 TEXT = (Path(__file__).parents[2] / "docs" / "prove-language.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```python\n# (\w+)\n(.*?)```", TEXT, re.DOTALL)

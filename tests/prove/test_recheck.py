@@ -21,17 +21,17 @@ from shipped_certificates import FOLDER, targets
 from theories import INFL, OWN, P, R, at
 
 from kvproto.diagnostics import KvError
-from kvproto.prove.certificate import certificate, write
-from kvproto.prove.codec import formula_to_json
-from kvproto.prove.conditions import Condition, conditions
-from kvproto.prove.formula import ForAll, conj, forall, implies, neg
-from kvproto.prove.ground import Ground, Refused
-from kvproto.prove.ground_steps import grounded
-from kvproto.prove.readable import reading
-from kvproto.prove.recheck import Propagation, check, contradiction, header
-from kvproto.prove.recheck_file import recheck
+from kvproto.prove.certificates.certificate import certificate, write
+from kvproto.prove.certificates.codec import formula_to_json
+from kvproto.prove.certificates.ground import Ground, Refused
+from kvproto.prove.certificates.ground_steps import grounded
+from kvproto.prove.certificates.recheck import Propagation, check, contradiction, header
+from kvproto.prove.certificates.recheck_file import recheck
+from kvproto.prove.logic.conditions import Condition, conditions
+from kvproto.prove.logic.formula import ForAll, conj, forall, implies, neg
+from kvproto.prove.logic.readable import reading
+from kvproto.prove.logic.theory import Clause
 from kvproto.prove.solver import Solver
-from kvproto.prove.theory import Clause
 
 pytest.importorskip("z3")
 
@@ -441,7 +441,7 @@ def test_the_checker_needs_no_solver() -> None:
     """Where neither Z3 nor cvc5 can be imported."""
     script = (
         "import sys; sys.modules['z3'] = sys.modules['cvc5'] = None\n"
-        "from kvproto.prove.recheck_file import place, recheck\n"
+        "from kvproto.prove.certificates.recheck_file import place, recheck\n"
         "found = recheck(place('proofs.late@deferred'))\n"
         "print(found.refused or found.checked.claims)"
     )

@@ -11,9 +11,12 @@ from theories import PAGE, REQ, P, R, at, relation
 
 from kvproto.lang.bind import choose
 from kvproto.lang.load import find
-from kvproto.prove.codec import Reader
-from kvproto.prove.conditions import Condition, conditions
-from kvproto.prove.formula import (
+from kvproto.prove.certificates.codec import Reader
+from kvproto.prove.certificates.recheck import symbols_of
+from kvproto.prove.certificates.recheck_file import load
+from kvproto.prove.certificates.smtlib import script, shown, term, write
+from kvproto.prove.logic.conditions import Condition, conditions
+from kvproto.prove.logic.formula import (
     FALSE,
     INT,
     Apply,
@@ -32,11 +35,8 @@ from kvproto.prove.formula import (
     implies,
     neg,
 )
-from kvproto.prove.lowering import lower
-from kvproto.prove.recheck import symbols_of
-from kvproto.prove.recheck_file import load
-from kvproto.prove.smtlib import script, shown, term, write
-from kvproto.prove.theory import Clause
+from kvproto.prove.logic.theory import Clause
+from kvproto.prove.lowering.system import lower
 
 SHIPPED = sorted((Path(__file__).parents[2] / "proofs").glob("*.json"))
 X = Var("x", INT)

@@ -8,11 +8,24 @@ import pytest
 import theories as t
 
 from kvproto.diagnostics import KvError
-from kvproto.prove.conditions import Condition, conditions
-from kvproto.prove.evaluate import holds
-from kvproto.prove.formula import FALSE, Apply, Atom, Compare, Not, Num, Plus, Same, Symbol, exists, forall, implies
+from kvproto.prove.logic.conditions import Condition, conditions
+from kvproto.prove.logic.evaluate import holds
+from kvproto.prove.logic.formula import (
+    FALSE,
+    Apply,
+    Atom,
+    Compare,
+    Not,
+    Num,
+    Plus,
+    Same,
+    Symbol,
+    exists,
+    forall,
+    implies,
+)
+from kvproto.prove.logic.theory import Clause, Theory
 from kvproto.prove.solver import Counterexample, Solver, Unknown, Valid, z3_module
-from kvproto.prove.theory import Clause, Theory
 
 pytest.importorskip("z3", reason="proofs need z3-solver")
 

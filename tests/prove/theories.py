@@ -5,7 +5,7 @@ Each is small, and each mistake is one argument away: `late(deferred=False)` rel
 
 from __future__ import annotations
 
-from kvproto.prove.formula import (
+from kvproto.prove.logic.formula import (
     INT,
     And,
     Apply,
@@ -28,7 +28,7 @@ from kvproto.prove.formula import (
     implies,
     neg,
 )
-from kvproto.prove.theory import Clause, Obligation, Theory, Transition, Update
+from kvproto.prove.logic.theory import Clause, Obligation, Theory, Transition, Update
 
 REQ, PAGE, TAG, SOURCE = "Req", "Page", "Tag", "Source"
 R, R2, X = Var("r", REQ), Var("r2", REQ), Var("x", REQ)

@@ -11,9 +11,9 @@ from kvproto.prove.inference.guide import Guide, Support
 from kvproto.prove.inference.houdini import Houdini
 from kvproto.prove.inference.pool import Pool
 from kvproto.prove.inference.slicing import Slicer
+from kvproto.prove.logic.theory import Clause
 from kvproto.prove.mining.minimal import Literals, without_subsumed
 from kvproto.prove.proof import Induction
-from kvproto.prove.theory import Clause
 
 
 @dataclass(frozen=True, slots=True)

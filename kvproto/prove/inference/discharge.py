@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kvproto.prove.conditions import Condition, conditions
 from kvproto.prove.inference.slicing import Slice
+from kvproto.prove.logic.conditions import Condition, conditions
+from kvproto.prove.logic.theory import Clause, Theory
 from kvproto.prove.proof import Induction
 from kvproto.prove.solver import Counterexample, Solver, Valid
-from kvproto.prove.theory import Clause, Theory
 
 
 @dataclass(frozen=True, slots=True)

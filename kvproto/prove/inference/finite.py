@@ -11,8 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kvproto.prove.evaluate import after
-from kvproto.prove.formula import BOOL, INT, ForAll, Formula, Symbol, Var
 from kvproto.prove.inference.ground import (
     NO,
     YES,
@@ -26,10 +24,12 @@ from kvproto.prove.inference.ground import (
     named,
     negated,
 )
+from kvproto.prove.logic.evaluate import after
+from kvproto.prove.logic.formula import BOOL, INT, ForAll, Formula, Symbol, Var
+from kvproto.prove.logic.substitute import changes
+from kvproto.prove.logic.theory import Clause, Structure, Theory, Transition
 from kvproto.prove.proof import Induction
 from kvproto.prove.solver import z3_module
-from kvproto.prove.substitute import changes
-from kvproto.prove.theory import Clause, Structure, Theory, Transition
 
 _NAME = re.compile(r"\|[^|]*\|")
 

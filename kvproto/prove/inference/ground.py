@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from kvproto.prove.formula import (
+from kvproto.prove.logic.formula import (
     INT,
     And,
     Apply,

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from kvproto.prove.formula import INT, ForAll, free_variables
 from kvproto.prove.inference.finite import Finite
+from kvproto.prove.logic.formula import INT, ForAll, free_variables
+from kvproto.prove.logic.theory import Clause, Structure, Theory
 from kvproto.prove.mining.differences import Implied, strongest
 from kvproto.prove.mining.minimal import Literals, instances_of, minimal_clauses
 from kvproto.prove.mining.rows import Bits, rows
 from kvproto.prove.mining.template import Template, template
 from kvproto.prove.proof import Limits
 from kvproto.prove.solver import Solver
-from kvproto.prove.theory import Clause, Structure, Theory
 
 _ATOMS = {3: 110, 4: 48}
 """Most atoms, of those that change, for clauses of so many literals: the work grows with that power."""

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from kvproto.prove.evaluate import holds
-from kvproto.prove.formula import Same
 from kvproto.prove.inference.groundwork import Groundwork, Part
 from kvproto.prove.inference.pool import Pool
+from kvproto.prove.logic.evaluate import holds
+from kvproto.prove.logic.formula import Same
+from kvproto.prove.logic.theory import Clause, Structure
 from kvproto.prove.mining.minimal import Literals, canonical, without_subsumed
 from kvproto.prove.mining.rows import Bits, Numbers, distinct_rows, rows
 from kvproto.prove.proof import Induction
-from kvproto.prove.theory import Clause, Structure
 
 _NODES = 300
 """Partial clauses that are looked at, for one choice of the variables."""

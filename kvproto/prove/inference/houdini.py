@@ -7,8 +7,8 @@ from typing import Protocol
 
 from kvproto.prove.inference.finite import Finite
 from kvproto.prove.inference.pool import Pool
+from kvproto.prove.logic.theory import Clause
 from kvproto.prove.proof import Induction
-from kvproto.prove.theory import Clause
 
 
 class Guidance(Protocol):

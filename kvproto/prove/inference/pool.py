@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from kvproto.prove.evaluate import holds
+from kvproto.prove.logic.evaluate import holds
+from kvproto.prove.logic.theory import Clause, Structure
 from kvproto.prove.mining.differences import Implied
 from kvproto.prove.mining.minimal import Literals, canonical, instances_of, subsumed
 from kvproto.prove.mining.rows import Bits, falsified, rows
 from kvproto.prove.mining.template import Template
-from kvproto.prove.theory import Clause, Structure
 
 
 class Pool:

@@ -7,17 +7,17 @@ from dataclasses import replace
 from itertools import islice
 
 from kvproto.diagnostics import KvError
-from kvproto.prove.conditions import INIT, Condition, conditions
-from kvproto.prove.evaluate import holds
-from kvproto.prove.formula import FALSE
 from kvproto.prove.inference.attempt import Attempt, Guided, Mined, Stuck
 from kvproto.prove.inference.discharge import Proved
 from kvproto.prove.inference.groundwork import Groundwork
 from kvproto.prove.inference.smallest import smallest
+from kvproto.prove.logic.conditions import INIT, Condition, conditions
+from kvproto.prove.logic.evaluate import holds
+from kvproto.prove.logic.formula import FALSE
+from kvproto.prove.logic.readable import render
+from kvproto.prove.logic.theory import Clause, Structure, Theory
 from kvproto.prove.proof import Limits, Proof, Rejected, Statistics, Undecided
-from kvproto.prove.readable import render
 from kvproto.prove.solver import Solver, Valid
-from kvproto.prove.theory import Clause, Structure, Theory
 
 _MANY = 600
 """Short clauses with integers that are too many to start with."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from kvproto.prove.inference.finite import Case, Finite
+from kvproto.prove.logic.theory import Clause, Theory
 from kvproto.prove.proof import Induction
-from kvproto.prove.theory import Clause, Theory
 
 Prove = Callable[[Sequence[Clause]], "list[str] | None"]
 """Names of hypotheses that suffice for something, or none."""
@@ -21,7 +21,7 @@ _TRIED = 12
 class Slice:
     """Clauses that support each other and everything that was asked, with what each condition used.
 
-    `used` is by name of the condition, as `kvproto.prove.conditions` calls it.
+    `used` is by name of the condition, as `kvproto.prove.logic.conditions` calls it.
     """
 
     clauses: tuple[Clause, ...]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
-from kvproto.prove.formula import free_variables
 from kvproto.prove.inference.finite import Finite
+from kvproto.prove.logic.formula import free_variables
+from kvproto.prove.logic.theory import Clause, Theory
 from kvproto.prove.proof import Induction
-from kvproto.prove.theory import Clause, Theory
 
 
 def smallest(theory: Theory, hypotheses: Sequence[Clause], found: Induction) -> Induction:

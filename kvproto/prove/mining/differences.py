@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from kvproto.prove.conditions import Condition
-from kvproto.prove.formula import Apply, Compare, Formula, Not, Num, Plus, Term, Times
+from kvproto.prove.logic.conditions import Condition
+from kvproto.prove.logic.formula import Apply, Compare, Formula, Not, Num, Plus, Term, Times
+from kvproto.prove.logic.theory import Theory
 from kvproto.prove.mining.template import Template
-from kvproto.prove.theory import Theory
 
 Valid = Callable[[Condition], bool]
 Sum = tuple[tuple[Term | None, int], ...]

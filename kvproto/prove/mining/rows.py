@@ -12,9 +12,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from kvproto.prove.formula import INT, Apply, Atom, Compare, Formula, Num, Plus, Same, Symbol, Term, Times, Var
+from kvproto.prove.logic.formula import INT, Apply, Atom, Compare, Formula, Num, Plus, Same, Symbol, Term, Times, Var
+from kvproto.prove.logic.theory import Structure
 from kvproto.prove.mining.template import Template
-from kvproto.prove.theory import Structure
 
 Bits = NDArray[np.bool_]
 Words = NDArray[np.uint64]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
 
-from kvproto.prove.formula import (
+from kvproto.prove.logic.formula import (
     INT,
     Apply,
     Atom,
@@ -32,7 +32,7 @@ from kvproto.prove.formula import (
     neg,
     walk,
 )
-from kvproto.prove.theory import Theory
+from kvproto.prove.logic.theory import Theory
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Integers exactly: runs with open amounts, and the limits of assumptions."""

@@ -1,0 +1,1 @@
+"""First-order formulas, theories, and what has to be valid."""

@@ -1,0 +1,1 @@
+"""From the IR to a theory: which models fit, and what becomes of their text."""

@@ -1,0 +1,1 @@
+"""Small worlds of a model as finite structures."""
