@@ -102,8 +102,12 @@ class Solver:
     resources: int = RESOURCES
     checks: int = 0
     _z3: Any = field(default_factory=z3_module)
+    _context: Any = None  # of its own: what Z3 answers depends on all that its context has been asked before
     _sorts: dict[str, Any] = field(default_factory=dict)
     _known: dict[Formula, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._context = self._z3.Context()
 
     def decide(self, condition: Condition, *, smallest: bool = False) -> Answer:
         """Whether the condition is valid; `smallest` asks for a counterexample with few elements."""
@@ -145,7 +149,7 @@ class Solver:
     def _at_most(self, sort: str, size: int) -> Any:
         elements = [self._z3.Const(f"e!{sort}!{n}", self._sort(sort)) for n in range(size)]
         bound = self._z3.Const("x!", self._sort(sort))
-        return self._z3.ForAll([bound], self._z3.Or([bound == element for element in elements]))
+        return self._z3.ForAll([bound], self._z3.Or(*(bound == element for element in elements), self._context))
 
     def _confirmed(self, model: Any, condition: Condition) -> Counterexample | Unknown:
         """The model as a structure, if the definition agrees that it is a counterexample."""
@@ -188,7 +192,7 @@ class Solver:
     # ------------------------------------------------------------------------------------------------ translation
 
     def _solver(self) -> Any:
-        solver = self._z3.Solver()
+        solver = self._z3.Solver(ctx=self._context)
         solver.set("random_seed", 0, "smt.core.minimize", True, "rlimit", self.resources)
         return solver
 
@@ -198,11 +202,11 @@ class Solver:
 
     def _sort(self, name: str) -> Any:
         if name == INT:
-            return self._z3.IntSort()
+            return self._z3.IntSort(self._context)
         if name == BOOL:
-            return self._z3.BoolSort()
+            return self._z3.BoolSort(self._context)
         if name not in self._sorts:
-            self._sorts[name] = self._z3.DeclareSort(name)
+            self._sorts[name] = self._z3.DeclareSort(name, self._context)
         return self._sorts[name]
 
     def _applied(self, symbol: Symbol, args: Iterable[Any]) -> Any:
@@ -221,7 +225,7 @@ class Solver:
         z3 = self._z3
         match formula:
             case Truth():
-                return z3.BoolVal(formula.value)
+                return z3.BoolVal(formula.value, self._context)
             case Atom():
                 return self._applied(formula.symbol, map(self._variable, formula.args))
             case Same():
@@ -232,9 +236,9 @@ class Solver:
             case Not():
                 return z3.Not(self._formula(formula.body))
             case And():
-                return z3.And([self._formula(part) for part in formula.parts])
+                return z3.And(*map(self._formula, formula.parts), self._context)
             case Or():
-                return z3.Or([self._formula(part) for part in formula.parts])
+                return z3.Or(*map(self._formula, formula.parts), self._context)
             case ForAll():
                 return z3.ForAll(list(map(self._variable, formula.vars)), self._formula(formula.body))
             case Exists():
@@ -245,13 +249,13 @@ class Solver:
             case Var():
                 return self._variable(term)
             case Num():
-                return self._z3.IntVal(term.value)
+                return self._z3.IntVal(term.value, self._context)
             case Apply():
                 return self._applied(term.symbol, map(self._variable, term.args))
             case Plus():
                 return self._term(term.left) + self._term(term.right)
             case Times():
-                return self._z3.IntVal(term.factor) * self._term(term.term)
+                return self._z3.IntVal(term.factor, self._context) * self._term(term.term)
             case Choose():
                 return self._z3.If(self._formula(term.test), self._term(term.then), self._term(term.other))
 

@@ -58,6 +58,7 @@ class Finite:
     def __init__(self, theory: Theory, sizes: Mapping[str, int]):
         self.theory, self.universe = theory, Universe(sizes)
         self.z3 = z3_module()
+        self.context = self.z3.Context()  # of its own, so that answers do not depend on other questions
         self.checks = 0
         self._clauses: dict[str, int] = {}
         self._questions: dict[tuple[int, str], str] = {}
@@ -243,7 +244,7 @@ class Finite:
     def _new_solver(self) -> Any:
         symbols = (*self.theory.state, *self.theory.rigid)
         whole = any(symbol.result == INT for symbol in symbols)
-        solver = self.z3.Solver() if whole else self.z3.SolverFor("QF_FD")
+        solver = self.z3.Solver(ctx=self.context) if whole else self.z3.SolverFor("QF_FD", self.context)
         solver.set("random_seed", 0)
         return solver
 
@@ -281,7 +282,7 @@ class Finite:
         """An assumption: a name, or its negation."""
         if text not in self._literals:
             name = negated(text) if text.startswith("(") else text
-            constant = self.z3.Bool(name[1:-1])
+            constant = self.z3.Bool(name[1:-1], self.context)
             self._literals[text] = constant if name == text else self.z3.Not(constant)
         return self._literals[text]
 
@@ -303,7 +304,7 @@ class Finite:
         if symbol not in self._known:
             make = self.z3.Bool if symbol.result == BOOL else self.z3.Int
             cells = self.universe.cells(symbol)
-            self._known[symbol] = {cell: make(named(symbol, cell)[1:-1]) for cell in cells}
+            self._known[symbol] = {cell: make(named(symbol, cell)[1:-1], self.context) for cell in cells}
         return self._known[symbol]
 
     def _induction(self, model: Any, case: Case | None, broken: Clause) -> Induction:
@@ -317,5 +318,5 @@ class Finite:
     def _number(self, model: Any, element: int | str) -> int:
         if isinstance(element, int):
             return element
-        value = model[self.z3.Int(element[1:-1])]
+        value = model[self.z3.Int(element[1:-1], self.context)]
         return 0 if value is None else int(value.as_long())
