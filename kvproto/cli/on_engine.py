@@ -56,11 +56,13 @@ def _follow(trace: str, requirement: str, *, json_file: str | None, save: bool) 
     from kvproto.engines.child import Child
     from kvproto.engines.following import follow
     from kvproto.engines.reporting import report_lines
+    from kvproto.replay.driver import check
 
     loaded = codec.read(trace)
     release = kept.parse(requirement)
     check_json_file(json_file)
     fitting.sizes(loaded)
+    check(loaded)
     with Child(release) as child:
         result = follow(loaded, child)
     if json_file != "-":

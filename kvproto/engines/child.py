@@ -138,7 +138,12 @@ class Child:
             timer.cancel()
         if not line:
             raise self._died()
-        reply: dict[str, Any] = json.loads(line)
+        try:
+            reply: dict[str, Any] = json.loads(line)
+        except ValueError:
+            # It was ended in the middle of a word.
+            self._process.kill()
+            raise self._died() from None
         if not reply["ok"]:
             raise self._failed(what, reply)
         return reply

@@ -39,29 +39,43 @@ def fetch(engine: kept.Engine, say: Say) -> None:
 
 def remove(engine: kept.Engine) -> int:
     """Delete a release; gives the bytes."""
-    if not engine.folder.is_dir():
+    freed = _delete(engine.folder)
+    if freed is None:
         raise KvError(
             "KV054",
             f"{engine} is not here",
             reason=f"nothing of that name is in {kept.root()}",
             cure="kvproto engine list shows what is",
         )
-    return _delete(engine.folder)
+    return freed
 
 
 def remove_all() -> int:
     """Delete every release and the light packages; gives the bytes."""
     folders = [*kept.root().glob("sglang-*"), *kept.root().glob("light-*")]
-    return sum(_delete(folder) for folder in folders if folder.is_dir())
+    return sum(_delete(folder) or 0 for folder in folders)
 
 
-def _delete(folder: Path) -> int:
-    """Rename first: a folder that is half deleted is not taken for a release."""
-    count = kept.size(folder)
+def _delete(folder: Path) -> int | None:
+    """Rename first: a folder that is half deleted is not taken for a release.  None if there is nothing to delete."""
+    if not folder.is_dir():
+        return None
     with _lock(folder.name):
-        doomed = Path(tempfile.mkdtemp(prefix=f".part-{folder.name}-", dir=folder.parent))
-        os.rename(folder, doomed / "old")
-        shutil.rmtree(doomed)
+        # Another process may have been here while this one waited.
+        if not folder.is_dir():
+            return None
+        count = kept.size(folder)
+        try:
+            doomed = Path(tempfile.mkdtemp(prefix=f".part-{folder.name}-", dir=folder.parent))
+            os.rename(folder, doomed / "old")
+            shutil.rmtree(doomed)
+        except OSError as error:
+            raise KvError(
+                "KV054",
+                f"{folder.name} cannot be deleted: {(error.strerror or str(error)).lower()}",
+                reason=f"it lies in {folder.parent}",
+                cure="see who owns that folder, and whether it can be written",
+            ) from None
     return count
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib.metadata
 import json
@@ -90,13 +91,14 @@ def parse(text: str) -> Engine:
 def root() -> Path:
     """The folder of all engines: in the user's cache, or where KVPROTO_ENGINES says."""
     chosen = os.environ.get("KVPROTO_ENGINES", "").strip()
-    return Path(chosen) if chosen else cache() / "engines"
+    # Whole, because an engine's process has another current folder.
+    return Path(chosen).absolute() if chosen else cache() / "engines"
 
 
 def cache() -> Path:
     """What kvproto keeps for this user."""
     home = os.environ.get("XDG_CACHE_HOME", "").strip()
-    return (Path(home) if home else Path("~/.cache").expanduser()) / "kvproto"
+    return (Path(home).absolute() if home else Path("~/.cache").expanduser()) / "kvproto"
 
 
 def light_folder() -> Path:
@@ -134,8 +136,13 @@ def fetched() -> list[Engine]:
 
 
 def size(folder: Path) -> int:
-    """Bytes in a folder."""
-    return sum(path.lstat().st_size for path in folder.rglob("*") if not path.is_dir())
+    """Bytes in a folder, which another process may be deleting."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                total += os.lstat(os.path.join(place, name)).st_size
+    return total
 
 
 def need(engine: Engine) -> Path:

@@ -68,6 +68,14 @@ def replay(
     )
 
 
+def check(trace: Trace) -> None:
+    """Raise `KvError` unless parameters, steps and variables are those of the trace's model; performs nothing."""
+    run = adapters.start(trace.model, trace.parameters, adapters.arrays_of("numpy"))
+    for step in trace.steps:
+        run.check(step)
+    _check_variables(trace, run.state(run.texts()))
+
+
 def _follow(run: adapters.Run, trace: Trace, pages: list[PageTexts]) -> Divergence | None:
     """Perform and compare; stop at the first divergence.  Adds to `pages` what they hold after each step."""
     states = trace.states()

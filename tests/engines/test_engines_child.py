@@ -92,6 +92,14 @@ def test_death_between_questions(echo: child.Child) -> None:
     assert "(signal 9)" in refused.value.diagnostic.message
 
 
+def test_death_in_the_middle_of_an_answer(release: kept.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "BOOT", """import sys; sys.stdout.write('{"ok": tr'); sys.stdout.flush(); sys.exit(3)""")
+    with pytest.raises(KvError) as refused:
+        child.Child(release)
+
+    assert refused.value.diagnostic.code == "KV056"
+
+
 def test_silence_is_ended(echo: child.Child, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child, "PATIENCE", 0.0)
     with pytest.raises(KvError) as refused:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -202,3 +203,31 @@ def test_options_that_say_nothing_are_refused(capsys: pytest.CaptureFixture[str]
     trace = str(TRACES / "sglang-incident-reads_own_writes.trace.json")
     assert main(["replay", trace, "--impl", "sglang==0.5.19", "--set", "checksum=on"]) == 2
     assert "--set says nothing with --impl" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", ["argument", "argument of a step without code", "action", "variable"])
+def test_a_trace_that_is_none_of_the_models_is_no_finding(
+    wrong: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is refused as on the reference implementation, before an engine gets to see it."""
+    found = json.loads((TRACES / "sglang-0.5.23-rooms_are_cleared.trace.json").read_text())
+    steps = found["steps"]
+    if wrong == "argument":
+        steps[0]["args"] = {"r": "Z"}
+    elif wrong == "argument of a step without code":
+        next(step for step in steps if step["action"] in fitting.GROUPED[1:])["args"] = {"r": "A", "p": 7}
+    elif wrong == "action":
+        steps[0]["action"] = "submitt"
+    else:
+        left_out = next(path for path in found["init"] if path.endswith(".decode"))
+        del found["init"][left_out]
+        found.pop("analysis", None)
+        for step in steps:
+            step["delta"].pop(left_out, None)
+            step["reads"] = [path for path in step["reads"] if path != left_out]
+            step["writes"] = [path for path in step["writes"] if path != left_out]
+    file = tmp_path / "wrong.trace.json"
+    file.write_text(json.dumps(found))
+
+    assert main(["replay", str(file), "--impl", "sglang==0.5.19"]) == 2
+    assert "KV013" in capsys.readouterr().err

@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.metadata
 import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +112,51 @@ def test_list_and_remove(pip: Pip, capsys: pytest.CaptureFixture[str]) -> None:
     assert [one.version for one in kept.fetched()] == ["9.9.9"]
     assert main(["engine", "remove", "--all"]) == 0
     assert kept.fetched() == [] and kept.light() is None
+
+
+def test_of_two_that_remove_one_finds_nothing(pip: Pip, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one was faster, while this one waited for the lock."""
+    release = kept.parse("sglang==0.5.19")
+    fetching.fetch(release, lambda text: None)
+    lock = fetching._lock
+
+    @contextmanager
+    def late(name: str) -> Iterator[None]:
+        monkeypatch.setattr(fetching, "_lock", lock)
+        assert fetching.remove(release) > 0
+        with lock(name):
+            yield
+
+    monkeypatch.setattr(fetching, "_lock", late)
+    with pytest.raises(KvError, match="is not here"):
+        fetching.remove(release)
+
+    assert kept.fetched() == []
+    assert fetching.remove_all() > 0
+
+
+def test_a_folder_that_cannot_be_deleted(
+    pip: Pip, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    assert main(["engine", "fetch", "sglang==0.5.19"]) == 0
+    with monkeypatch.context() as patched:
+        patched.setattr("kvproto.engines.fetching.os.rename", refused)
+        assert main(["engine", "remove", "sglang==0.5.19"]) == 2
+
+    assert "error KV054  sglang-0.5.19 cannot be deleted: permission denied" in capsys.readouterr().err
+    assert [one.version for one in kept.fetched()] == ["0.5.19"]
+
+
+def test_folders_are_the_same_from_everywhere(pip: Pip, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine's process has a current folder of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KVPROTO_ENGINES", "engines")
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+
+    assert (tmp_path / "engines", tmp_path / "cache" / "kvproto") == (kept.root(), kept.cache())
 
 
 @pytest.mark.parametrize(
