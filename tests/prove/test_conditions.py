@@ -157,7 +157,7 @@ def test_steps_that_change_nothing_of_a_clause_need_no_condition() -> None:
 
 
 def test_hypotheses_have_names_of_their_own() -> None:
-    with pytest.raises(ValueError, match="share a name: guard"):
+    with pytest.raises(ValueError, match="share a name: the guard"):
         conditions(t.late(), [Clause(GUARD, t.READS_OWN.formula)])
 
 

@@ -55,7 +55,7 @@ class Pool:
                 continue
             self._seen.add(literals)
             self.total += 1
-            name = f"c{'.'.join(map(str, literals))}"
+            name = f"c {'.'.join(map(str, literals))}"  # no property of a model can be called so
             clause = Clause(name, self.template.formula(literals))
             self.mined[name] = (literals, clause)
             self._instances[name] = instances_of(self.template, literals)

@@ -22,8 +22,8 @@ from kvproto.prove.logic.theory import Clause, Theory, Transition
 
 Kind = Literal["initial", "step", "claim", "obligation"]
 
-INIT, GUARD = "init", "guard"
-"""Names of the hypotheses that are neither axioms nor clauses."""
+INIT, GUARD = "the start", "the guard"
+"""Names of the hypotheses that are neither axioms nor clauses; no property can be called so."""
 
 
 @dataclass(frozen=True, slots=True)
