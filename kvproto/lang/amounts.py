@@ -60,6 +60,22 @@ class Computed(Amount):
             raise TypeError(f"a bound is divided by 0: {self!r}")
         return OPERATORS[self.op](left, right)
 
+    def operands(self) -> tuple[Any, ...]:
+        """Sorts and parameters in it."""
+        sides = (self.left, self.right)
+        return tuple(
+            one for side in sides for one in (side.operands() if isinstance(side, Computed) else (side,))
+            if isinstance(one, Amount)
+        )
+
+    @property
+    def linear(self) -> bool:
+        """Whether its operands are only added, subtracted and multiplied by known numbers."""
+        sides = [side for side in (self.left, self.right) if isinstance(side, Amount)]
+        if self.op == "//" or (self.op == "*" and len(sides) > 1):
+            return False
+        return all(side.linear for side in sides if isinstance(side, Computed))
+
     def __repr__(self) -> str:
         return f"{_shown(self.left)} {self.op} {_shown(self.right)}"
 

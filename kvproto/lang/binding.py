@@ -6,7 +6,8 @@ know their size and parameters their value, both for the front end and for plain
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import ast
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -41,6 +42,31 @@ def use(binding: Binding) -> Iterator[Binding]:
         yield binding
     finally:
         _binding.reset(token)
+
+
+_shaping: ContextVar[dict[str, str] | None] = ContextVar("kvproto shaping", default=None)
+
+
+@contextmanager
+def noting_shape() -> Iterator[dict[str, str]]:
+    """Sizes and numbers that something is computed of while a model is read, by name, with the text that does it.
+
+    They leave no mark of their own in the tree: `range(Config.hold // 5000)` is a loop of no round, whatever is tried.
+    """
+    found: dict[str, str] = {}
+    token = _shaping.set(found)
+    try:
+        yield found
+    finally:
+        _shaping.reset(token)
+
+
+def shapes(names: Iterable[str], where: str | ast.AST) -> None:
+    """Say that the model as it is read depends on sizes or numbers of these names, for who wants to know."""
+    found = _shaping.get()
+    if found is not None:
+        for name in filter(None, names):
+            found.setdefault(name, where if isinstance(where, str) else ast.unparse(where))
 
 
 class Parameter:

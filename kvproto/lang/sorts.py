@@ -12,7 +12,7 @@ from typing import Any
 
 from kvproto.diagnostics import KvError
 from kvproto.lang.amounts import Amount, Computed
-from kvproto.lang.binding import Number, Parameter, current
+from kvproto.lang.binding import Number, Parameter, current, shapes
 
 
 class Sort(Amount):
@@ -96,11 +96,14 @@ class Int:
 
 def _number(bound: Bound) -> int:
     if isinstance(bound, Sort):
+        shapes([bound.name], f"a bound, {bound.name}")
         return len(bound)
     if isinstance(bound, Number):
         binding = current()
         return int(bound.default if binding is None else binding.values.get(bound.name, bound.default))
     if isinstance(bound, Computed):
+        if not bound.linear:
+            shapes([one.name for one in bound.operands()], f"a bound, {bound!r}")
         return bound.number(_number)
     if isinstance(bound, int):
         return bound

@@ -158,6 +158,42 @@ def test_a_number_that_shapes_the_model_keeps_its_value(tmp_path: Path) -> None:
     assert "hold is 2" in theory.assumptions
 
 
+COMPUTED = {
+    "rounds of a loop": action("for k in range(cfg.hold // 5000):\n    s.flag = True"),
+    "a bound": action("s.flag = d > 0", "d: Int(0, Config.hold // 100)"),
+    "a product in a bound": action("s.flag = d > 0", "d: Int(0, (Config.hold - 2) * (Config.hold - 3) * 0 + 1)"),
+    "a position in a table": "\nTABLE = (False,) * 5 + (True,)\n" + action("s.flag = TABLE[cfg.hold]"),
+}
+"""What is computed of a number before there is a tree: the values that are tried give the same one."""
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_a_number_of_which_the_text_is_computed_keeps_its_value(name: str, tmp_path: Path) -> None:
+    theory = lowered(tmp_path, state=STATE.replace("Config.hold", "9"), action=COMPUTED[name]).theory
+
+    assert () == theory.rigid
+    assert "hold is 2" in theory.assumptions
+
+
+SIZED = {
+    "a bound": action("s.flag = d > 0", "d: Int(0, PP // 18)"),
+    "rounds of a loop": action("for k in range(len(PP) // 18):\n    s.flag = True"),
+    "the length of an array": action("for k in range(len(s.owner) // 18):\n    s.flag = True"),
+}
+"""What is computed of a size that is not called by its name."""
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_a_size_of_which_the_text_is_computed_is_outside(name: str, tmp_path: Path) -> None:
+    model = model_of(tmp_path, action="\nPP = Page\n" + SIZED[name])
+
+    with pytest.raises(NotGeneral) as caught:
+        lower(model, choose(model))
+
+    assert "KV160" == caught.value.diagnostic.code
+    assert "depends on the size of Page" in caught.value.diagnostic.message
+
+
 def test_a_number_that_is_set_keeps_its_value(tmp_path: Path) -> None:
     model = model_of(tmp_path, action=action("require(s.now + 1 <= cfg.hold)\ns.now = s.now + 1"))
 

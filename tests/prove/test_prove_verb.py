@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from small_proofs import STATE, text_of
+from small_proofs import CLAIM, STATE, text_of
 
 from kvproto.cli.main import main
 from kvproto.trace import codec
@@ -341,3 +341,26 @@ def test_shipped_proofs_are_what_they_are_expected_to_be(
 
     assert expected == code
     assert out
+
+
+@pytest.mark.parametrize("name", ["c1", "init", "guard", "inv1", "clause_1", "parameters"])
+def test_a_property_may_have_any_name(prove: Prove, write: Write, name: str) -> None:
+    """Hypotheses are told apart by names, and some are not called by the author of the model."""
+    claim = CLAIM.replace("held_by_owner", name) + CLAIM.replace("held_by_owner", "other").replace("if p", "if not p")
+
+    code, out, _ = prove(write(action=END, claim=claim), "--property", name, "--certificate", "proof.json")
+
+    assert 0 == code
+    assert f"PROVED     {name}" in out
+    assert 0 == prove("--recheck", "proof.json")[0]
+
+
+def test_numbers_that_only_steps_choose(prove: Prove, write: Write) -> None:
+    """No state holds a number, and conditions speak of one all the same."""
+    state = STATE.replace("    now: Int(0, Config.hold)\n", "")
+    action = END.replace("r: Req", "r: Req, d: Int(0, 3)").replace("    s.phase", "    require(d > 1)\n    s.phase")
+
+    code, out, _ = prove(write(state=state, action=action))
+
+    assert 0 == code
+    assert "PROVED     held_by_owner" in out

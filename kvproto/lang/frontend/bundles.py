@@ -8,6 +8,7 @@ from typing import Any, NoReturn, TypeGuard
 from kvproto.diagnostics import Loc, did_you_mean
 from kvproto.ir.nodes import Binary, Cond, Const, Expr, Place, Read
 from kvproto.ir.types import ArrayT, RecordT, SetT, Type, leaf_count, leaves, values_of, zero_of
+from kvproto.lang.binding import shapes
 from kvproto.lang.frontend.core import BOOL
 from kvproto.lang.frontend.meeting import Meeting, parts_of
 from kvproto.lang.frontend.typing import record_type
@@ -49,6 +50,7 @@ class Bundles(Meeting):
             return self.at(Place(array.element, (*found.place.steps, index), self.loc(node)))
         values, size = values_of(array.index), leaf_count(array.element)
         if isinstance(index, Const):
+            shapes([index.parameter], node)
             return self._piece(found, array.element, values.index(index.value) * size)
         if len(values) > MAX_CHAIN:
             self.fail(

@@ -14,6 +14,8 @@ from kvproto.ir.fold import fold_expr
 from kvproto.ir.nodes import Const, Expr, Quant, SetOf, Unary
 from kvproto.ir.shapes import shape_of
 from kvproto.ir.types import ArrayT, BoolT, IntT, OptT, SetT, SortT, cardinality, values_of
+from kvproto.ir.walk import subexpressions
+from kvproto.lang.binding import shapes
 from kvproto.lang.frontend.bundles import is_record_class, kind_of
 from kvproto.lang.frontend.core import BOOL, INT
 from kvproto.lang.frontend.loops import Loops, Subsets
@@ -173,12 +175,15 @@ class Calls(Loops):
         loc = self.loc(node)
         if isinstance(found, Static):
             kind = found.value
+            if isinstance(kind, Sort):
+                shapes([kind.name], node)
             if isinstance(kind, Sort | tuple) or (isinstance(kind, type) and issubclass(kind, Enum)):
                 return Const(IntT(len(kind), len(kind)), len(kind), loc)
         if isinstance(found, Alias | Bundle):
             kind = kind_of(found)
             if isinstance(kind, ArrayT):
                 size = cardinality(kind.index)
+                shapes([kind.index.name] if isinstance(kind.index, SortT) else [], node)
                 return Const(IntT(size, size), size, loc)
             if (length := self.length(found, node)) is not None:
                 return length
@@ -254,7 +259,9 @@ class Calls(Loops):
 
     def static_number(self, node: ast.expr) -> int:
         """A number that does not depend on the state."""
-        found = fold_expr(self.integer(node))
+        number = self.integer(node)
+        shapes((part.parameter for part in subexpressions(number) if isinstance(part, Const)), node)
+        found = fold_expr(number)
         if not isinstance(found, Const) or not isinstance(found.value, int):
             self.fail(
                 "KV110",

@@ -28,6 +28,7 @@ from kvproto.ir.types import (
     fits,
 )
 from kvproto.ir.walk import fits_always
+from kvproto.lang.binding import shapes
 from kvproto.lang.frontend.core import BOOL, INT, Core
 from kvproto.lang.frontend.values import Bundle, Found
 
@@ -71,7 +72,9 @@ class Meeting(Core):
         for part, kind, value in zip(parts_of(item), dims, values, strict=True):
             if not isinstance(part, Const):
                 tests.append(Binary(BOOL, "==", part, Const(kind, value, part.loc), part.loc))
-            elif part.value != value:
+                continue
+            shapes([part.parameter], node)
+            if part.value != value:
                 return None
         return self.logic("and", tests, node)
 

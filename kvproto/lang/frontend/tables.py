@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from kvproto.ir.nodes import Const, Expr, Unary
 from kvproto.ir.types import ArrayT, IntT, OptT, SortT
+from kvproto.lang.binding import shapes
 from kvproto.lang.frontend.expressions import Expressions
 from kvproto.lang.frontend.meeting import parts_of
 from kvproto.lang.frontend.values import Bundle, Found, Operand, Static
@@ -33,6 +34,7 @@ class Tables(Expressions):
         wanted = kind if isinstance(kind, SortT) else IntT(0, len(table) - 1)
         at = self.index(index, wanted, node.slice)
         if isinstance(at, Const) and isinstance(at.value, int):
+            shapes([at.parameter], node)
             return table[at.value]  # which may be anything, a row of a table too
         return self.item(self._table(table, wanted, node), at, node)
 

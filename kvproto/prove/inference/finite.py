@@ -243,7 +243,8 @@ class Finite:
 
     def _new_solver(self) -> Any:
         symbols = (*self.theory.state, *self.theory.rigid)
-        whole = any(symbol.result == INT for symbol in symbols)
+        chosen = (var.sort for action in self.theory.transitions for var in action.params)
+        whole = INT in chosen or any(symbol.result == INT for symbol in symbols)
         solver = self.z3.Solver(ctx=self.context) if whole else self.z3.SolverFor("QF_FD", self.context)
         solver.set("random_seed", 0)
         return solver

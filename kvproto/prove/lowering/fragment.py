@@ -21,7 +21,7 @@ from kvproto.ir.nodes import Action, Const, Domain, Expr, Init, Local, Place, St
 from kvproto.ir.types import ArrayT, IntT, OptT, RecordT, SetT, SortT, Type
 from kvproto.ir.walk import map_children, map_place
 from kvproto.lang.bind import Chosen, sorts_of
-from kvproto.lang.binding import Binding, Number
+from kvproto.lang.binding import Binding, Number, noting_shape
 from kvproto.lang.frontend.build import build
 from kvproto.lang.model import Model
 from kvproto.lang.source import load
@@ -98,7 +98,8 @@ class _Readings:
         self.sorts = tuple(sorts_of(model))
         parameters = model.params.parameters() if model.params else {}
         self.numbers: dict[str, Number] = {name: p for name, p in parameters.items() if isinstance(p, Number)}
-        self.base = self._base()
+        with noting_shape() as self.shaping:
+            self.base = self._base()
 
     def _base(self) -> System:
         """The model with few elements of each sort.  Raises NotGeneral where it cannot be read so."""
@@ -138,6 +139,7 @@ class _Readings:
                 other = self._tried({sort: size}, {})
                 if other is not None:
                     found += [_depends(sort, where) for where in differing(self.base, other)]
+        found += [_computed(sort, self.shaping[sort]) for sort in self.sorts if sort in self.shaping]
         return [one for one in found if one.loc is not None] or found
 
     def values_of(self, name: str) -> list[int]:
@@ -148,6 +150,8 @@ class _Readings:
 
     def is_symbolic(self, name: str) -> bool:
         """Whether the tree is the same for all values of a number, but for the places where it stands."""
+        if name in self.shaping:
+            return False
         others = [self._tried({}, {name: value}) for value in self.values_of(name)]
         read = [other for other in others if other is not None]
         return len(read) >= 2 and not any(list(differing(self.base, other, name)) for other in read)
@@ -206,6 +210,12 @@ def _side(kind: IntT, side: int) -> int:
     bound = kind.hi if side else kind.lo
     assert bound is not None
     return bound
+
+
+def _computed(sort: str, text: str) -> Diagnostic:
+    """What is computed of a size before there is a tree, which then shows nothing of it."""
+    one = _depends(sort, None)
+    return replace(one, message=f"{text} depends on the size of {sort}")
 
 
 def _depends(sort: str, loc: Loc | None) -> Diagnostic:
