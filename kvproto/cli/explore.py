@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from kvproto.cli.options import check_json_file, on_terminal, say, setting, write_json, write_text
+from kvproto.cli.options import check_json_file, on_terminal, say, seconds, setting, write_json, write_text
 from kvproto.cli.traces import told, variant
 from kvproto.diagnostics import KvError, did_you_mean
 from kvproto.exploring.beside import Beside
@@ -59,7 +60,9 @@ class _Subject:
 )
 @click.option("--length", type=click.IntRange(min=1), default=60, show_default=True, help="Steps of these, at most.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of the orders at random.")
-@click.option("--time-limit", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Stop then.")
+@click.option(
+    "--time-limit", type=click.FloatRange(min=0, min_open=True), callback=seconds, metavar="SECONDS", help="Stop then."
+)
 @click.option("--requests", type=click.IntRange(1, 8), metavar="N", help="How many requests; short for --set Req=N.")
 @click.option("--scope", metavar="NAME", help="How large a world (kvproto list).")
 @click.option("--set", "sets", multiple=True, metavar="NAME=VALUE", help="Fix a parameter or the size of a sort.")
@@ -77,16 +80,24 @@ def explore(target: str | None, impl: str | None, again: str | None, json_file: 
     broken, and its state is compared with the model's. A violation is written as a trace that kvproto replay --impl
     takes. Exit 1 if something was found; otherwise 3, because a search of code is never complete.
     """
-    check_json_file(json_file)
     if again is not None:
+        _refuse_beside_again()
         return _again(again, impl)
+    check_json_file(json_file)
     if impl is None:
         raise click.MissingParameter(param_type="option", param_hint="'--impl'", ctx=click.get_current_context())
     first = _first_steps(given["after"], given["keep"])
     sets: dict[str, Any] = dict(setting(text) for text in given["sets"])
     if given["requests"] is not None:
+        if "Req" in sets:
+            raise KvError(
+                "KV026",
+                "--requests and --set Req=N say the same",
+                reason="the first is short for the second, and only one of them could count",
+                cure="leave one of the two out",
+            )
         sets["Req"] = str(given["requests"])
-    subject = _subject(impl, target, given["scope"], _sizes_of(first) | sets)
+    subject = _subject(impl, target, given["scope"], sets, first)
     plan = Plan(
         depth=given["depth"],
         schedules=given["schedules"],
@@ -111,6 +122,21 @@ def explore(target: str | None, impl: str | None, again: str | None, json_file: 
     if json_file is not None:
         write_json(json_file, summary(result, subject.title, files))
     return result.exit_code
+
+
+def _refuse_beside_again() -> None:
+    """A schedule says itself what is driven, and how."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name not in ("again", "impl") and source not in (None, ParameterSource.DEFAULT):
+            shown = parameter.opts[0] if isinstance(parameter, click.Option) else "TARGET"
+            raise KvError(
+                "KV026",
+                f"{shown} says nothing with --again",
+                reason="a schedule has steps, a model and sizes of its own, and these steps are all that is taken",
+                cure=f"leave {shown} out",
+            )
 
 
 def _progress(text: str) -> None:
@@ -139,13 +165,22 @@ def _sizes_of(trace: Trace | None) -> dict[str, Any]:
     return {name: value for name, value in found.items() if isinstance(value, int) and not isinstance(value, bool)}
 
 
-def _subject(impl: str, target: str | None, scope: str | None, sets: dict[str, Any]) -> _Subject:
-    """The model to go beside: the one named, or the preset of the engine's version."""
+def _subject(
+    impl: str, target: str | None, scope: str | None, sets: dict[str, Any], first: Trace | None = None
+) -> _Subject:
+    """The model to go beside: the one named, or the preset of the engine's version, with the sizes of `first`."""
     if target is None:
         name, equals, version = impl.partition("==")
         target = f"{name}@{version}" if equals else "sglang"
     named = find(target)
-    chosen = choose(named.model, preset=named.preset, scope=scope, sets=sets)
+    if first is not None and first.model != named.model.name:
+        raise KvError(
+            "KV057",
+            f"the exploration cannot begin after a trace of {ascii(first.model)[:60]}",
+            reason=f"the model beside it is {named.model.name}",
+            cure="give a trace of that model, or TARGET",
+        )
+    chosen = choose(named.model, preset=named.preset, scope=scope, sets=_sizes_of(first) | sets)
     return _Subject(impl, named, chosen, build(named.model, chosen))
 
 

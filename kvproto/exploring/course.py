@@ -56,7 +56,10 @@ class Course:
         model: State | None = self.beside.start()
         for step in first:
             model = None if model is None else self.beside.after(model, step)
-        return self._compared(Node(first, did.look, model), way)
+        place = self._compared(Node(first, did.look, model), way)
+        # What is broken already where it begins is found, too.
+        self._judge(frozenset(), place, way)
+        return place
 
     def offered(self, node: Node, way: Way) -> list[Happening]:
         """Steps to take from here.  Also notes what the model would allow, and pages that are never given back.
@@ -116,7 +119,7 @@ class Course:
                 self.findings.gap(Gap("step", step.action, detail, path, way))
             model = after
         reached = self._compared(Node(path, did.look, model), way)
-        self._judge(node, reached, way)
+        self._judge(node.look.broken, reached, way)
         return reached
 
     def _compared(self, node: Node, way: Way) -> Node:
@@ -136,8 +139,8 @@ class Course:
         self.findings.gap(Gap("state", f"{action}: {variable}", detail, node.path, way))
         return Node(node.path, node.look, None)
 
-    def _judge(self, before: Node, node: Node, way: Way) -> None:
-        for claim in (node.look.broken - before.look.broken) & self.claims:
+    def _judge(self, before: Collection[str], node: Node, way: Way) -> None:
+        for claim in (node.look.broken - set(before)) & self.claims:
             expected = node.model is not None and claim in self.beside.broken(node.model)
             self.findings.violation(Violation(claim, node.path, way, expected))
 

@@ -26,6 +26,8 @@ from kvproto.reference.sglang import decode as sglang_decode
 from kvproto.reference.sglang import prefill as sglang_prefill
 from kvproto.trace import codec
 
+LATE_WRITE = str(Path(__file__).parents[2] / "traces" / "sglang-0.5.19-writes_spare_other_requests.trace.json")
+
 
 def system(target: str, **sets: object) -> System:
     named = find(target)
@@ -313,13 +315,22 @@ def test_nothing_found_is_inconclusive(capsys: pytest.CaptureFixture[str], tmp_p
         (["--impl", "sglang==0.5.23", "--set", "two_chunks=on"], "KV057"),
         (["--impl", "reference", "--property", "reads_own_write"], "KV004"),
         (["--impl", "reference", "--property", "answered"], "KV004"),
-        (["--again", "none.schedule.json"], "KV010"),
+        (["--impl", "reference", "--time-limit", "nan"], "KV022"),
+        (["--impl", "reference", "--requests", "2", "--set", "Req=3"], "KV026"),
+        (["--impl", "reference", "outline@incident", "--after", LATE_WRITE], "KV057"),
+        (["--again", "none.schedule.json", "--depth", "3"], "KV026"),
+        (["--again", "none.schedule.json", "outline"], "KV026"),
         ([], "KV022"),
     ],
 )
 def test_what_is_refused(arguments: list[str], code: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert main(["explore", "--trace-dir", str(tmp_path), *arguments]) == 2
     assert capsys.readouterr().err.startswith(f"error {code}  ")
+
+
+def test_a_schedule_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explore", "--again", "none.schedule.json"]) == 2
+    assert capsys.readouterr().err.startswith("error KV010  ")
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": "kvproto.schedule/1"}', "\xff"])
@@ -342,6 +353,19 @@ def test_beginning_in_the_middle_of_a_trace(tmp_path: Path, capsys: pytest.Captu
     (file,) = tmp_path.glob("*.trace.json")
     assert (len(codec.read(file).steps), codec.read(file).strength) == (steps, "bounded")
     assert f"from the place after {steps - 2} steps" in capsys.readouterr().out
+
+
+def test_what_is_broken_where_it_begins_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The trace breaks the claim with its last step; nothing has to happen after that."""
+    asked = ["--after", LATE_WRITE, "--depth", "1", "--schedules", "0", "--trace-dir", str(tmp_path)]
+
+    assert main(["explore", "sglang@0.5.19", "--impl", "reference", *asked]) == 1
+
+    steps = len(codec.read(LATE_WRITE).steps)
+    told = " ".join(capsys.readouterr().out.split())
+    assert f"VIOLATED writes_spare_other_requests bounded {steps} steps" in told
+    (file,) = tmp_path.glob("*writes_spare_other_requests.trace.json")
+    assert len(codec.read(file).steps) == steps
 
 
 def test_a_place_that_the_code_does_not_reach(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
