@@ -70,7 +70,8 @@ class Content:
     shape: str
     title: str
     verdict: str
-    bad: bool
+    mood: str
+    """`bad`, `good` or `open`: how the verdict looks."""
     property: str
     claim: str
     lead: str
@@ -112,7 +113,7 @@ def content(report: Report, number: int, label: str) -> Content:
         shape=report.shape,
         title=report.title,
         verdict=trace.verdict.upper(),
-        bad=trace.verdict == "violated",
+        mood=_MOODS.get(trace.verdict, "open"),
         property=trace.property,
         claim=trace.claim,
         lead=_lead(report),
@@ -140,10 +141,16 @@ def _steps(report: Report) -> str:
     return "1 step" if len(report.rows) == 1 else f"{len(report.rows)} steps"
 
 
+_MOODS = {"violated": "bad", "holds": "good"}
+"""Of verdicts; the others leave something open."""
+
+
 def _lead(report: Report) -> str:
     """What this is, for a reader who has never seen such a page."""
     trace = report.trace
     model = trace.model + (f"@{trace.preset}" if trace.preset else "")
+    if trace.strength == "induction":
+        return f"A step of the model {model} that a proof would have to exclude. It need not happen."
     if trace.verdict != "violated":
         return f"A run of the model {model} in {_steps(report)}."
     fewest = ", and no shorter run does" if trace.shortest else ""

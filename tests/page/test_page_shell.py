@@ -40,6 +40,19 @@ def document(*reports: Report) -> Element:
     return parsed(page(reports))
 
 
+@pytest.mark.parametrize(("verdict", "mood"), [("violated", "bad"), ("holds", "good"), ("inconclusive", "open")])
+def test_a_verdict_looks_like_what_it_says(verdict: str, mood: str) -> None:
+    mark = document(report(replace(recorded(INCIDENT), verdict=verdict), sources=True)).one("h1").one("span")
+
+    assert (f"mark {mood}", verdict.upper()) == (mark.attributes["class"], mark.text)
+
+
+def test_a_counterexample_to_induction_is_not_called_a_run() -> None:
+    stuck = replace(recorded(INCIDENT), verdict="inconclusive", strength="induction")
+
+    assert "a proof would have to exclude" in document(report(stuck, sources=True)).one("header").text
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_complete_without_its_script(name: str) -> None:
     known = told(name)
