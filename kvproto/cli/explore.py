@@ -18,6 +18,7 @@ from kvproto.exploring.beside import Beside
 from kvproto.exploring.findings import AT_REST, DEFAULT
 from kvproto.exploring.report import explored_lines, summary
 from kvproto.exploring.schedule import SUFFIX, Schedule
+from kvproto.exploring.schedule import check as check_schedule
 from kvproto.exploring.schedule import read as read_schedule
 from kvproto.exploring.search import Explored, Plan
 from kvproto.exploring.search import explore as explored
@@ -28,6 +29,7 @@ from kvproto.lang.frontend.build import build
 from kvproto.lang.load import Target as Named
 from kvproto.lang.load import find
 from kvproto.trace import codec
+from kvproto.trace.printable import printable
 from kvproto.trace.trace import Trace
 
 REFERENCE = "reference"
@@ -259,7 +261,8 @@ def _again(file: str, impl: str | None) -> int:
     subject = _subject(impl or kept.impl, kept.target, kept.scope or None, dict(kept.sets))
     wrong = False
     with _driven(subject) as (driven, beside):
-        say(f"{driven.name}, {len(kept.steps)} steps of a schedule about: {kept.about}")
+        check_schedule(file, kept, beside.knows)
+        say(f"{driven.name}, {len(kept.steps)} steps of a schedule about: {printable(kept.about)}")
         did = driven.begin()
         state = beside.start()
         parted = False

@@ -10,7 +10,7 @@ from kvproto.engine.evaluate import Args, Fault, Machine, State, choices
 from kvproto.engine.outcome import Counterexample
 from kvproto.engine.wording import shortest
 from kvproto.exploring.target import Happening, Path
-from kvproto.ir.nodes import Action, System
+from kvproto.ir.nodes import Action, Param, System
 from kvproto.ir.types import LeafT, OptT, SetT, SortT, Value, label, leaves, show_path
 from kvproto.passes import run as folded
 from kvproto.trace.trace import State as Shown
@@ -60,6 +60,18 @@ class Beside:
         self._kinds = [(show_path(path, system.state), kind) for path, kind in leaves(system.state)]
         self._told: dict[State, Shown] = {}
         self._ahead: dict[State, tuple[Happening, ...]] = {}
+
+    def knows(self, step: Happening) -> bool:
+        """Whether the step has the arguments of the model's action; one that only the code has may have any."""
+        action = next((one for one in self.system.actions if one.name == step.action), None)
+        if action is None:
+            return True
+        kinds = {param.name: param for param in action.params if param.name not in self._left_out}
+        given = dict(step.args)
+        return given.keys() == kinds.keys() and all(
+            any(type(told) is type(given[name]) and told == given[name] for told in _domain(param))
+            for name, param in kinds.items()
+        )
 
     def start(self) -> State:
         """The model's first state."""
@@ -188,6 +200,11 @@ class Beside:
         if found is None or found.cond is None or self._machine.holds(found.cond, state):
             return None
         return Counterexample(found, start, tuple(calls))
+
+
+def _domain(param: Param) -> list[Told]:
+    """Every value that a parameter can have, as traces write it."""
+    return [label(value, param.type) for (value,) in choices((param,))]
 
 
 def value_of(told: Told, kind: LeafT) -> Value:

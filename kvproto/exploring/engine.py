@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from kvproto.diagnostics import KvError
-from kvproto.engines.child import Child
+from kvproto.engines.child import Child, EngineRaised
 from kvproto.engines.fitting import GROUPED, UNDRIVEN
 from kvproto.engines.protocol import Now, Possible, Sizes
 from kvproto.exploring.target import Did, Happening, Look
 from kvproto.ir.nodes import System
 
-RAISED = ("KV055", "KV056")
-"""Codes of what the code raises in a step."""
+SHAPE = "KV055"
+"""The code of exceptions that tell of another shape of the engine."""
 
 
 class Engine:
@@ -43,7 +43,8 @@ class Engine:
         try:
             done = self._child.perform(step.action, dict(step.args))
         except KvError as problem:
-            if problem.diagnostic.code not in RAISED:
+            # A process that has ended, which has the code of an exception too, has shown nothing.
+            if not isinstance(problem, EngineRaised) and problem.diagnostic.code != SHAPE:
                 raise
             return Did(self._last, raised=problem.diagnostic.message)
         return Did(self._look(done.now), done.refused)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path as File
 from typing import Any, NoReturn
@@ -14,6 +16,8 @@ from kvproto.trace.printable import printable
 
 SCHEMA = "kvproto.schedule/1"
 SUFFIX = ".schedule.json"
+NAMED = re.compile(r"\w+(@[\w.-]+)?", re.ASCII)
+"""A model of kvproto, and its preset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,9 @@ def read(file: str) -> Schedule:
     if not all(isinstance(text, str) for text in texts) or not isinstance(sets, dict) or not isinstance(steps, list):
         _refuse(file, "a field is missing, or is of another kind")
     impl, target, scope, about = map(str, texts)
+    if not NAMED.fullmatch(target):
+        # A file name would be run as a model.
+        _refuse(file, "it names no model")
     return Schedule(impl, target, scope, sets, about, tuple(_step(file, step) for step in steps))
 
 
@@ -61,6 +68,13 @@ def _step(file: str, step: Any) -> Happening:
     if not all(isinstance(value, (bool, int, str)) for value in args.values()):
         _refuse(file, f"an argument of {printable(action)[:40]} is neither a word nor a number")
     return Happening(action, tuple(args.items()))
+
+
+def check(file: str, schedule: Schedule, knows: Callable[[Happening], bool]) -> None:
+    """Raise KV011 for a schedule with steps that its model does not know."""
+    for number, step in enumerate(schedule.steps, 1):
+        if not knows(step):
+            _refuse(file, f"step {number}, {printable(str(step))[:60]}, is none of {schedule.target}")
 
 
 def _refuse(file: str, why: str, *, code: str = "KV011") -> NoReturn:

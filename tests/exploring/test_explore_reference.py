@@ -6,13 +6,17 @@ import json
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from kvproto.cli.main import main
 from kvproto.diagnostics import KvError
 from kvproto.engine.evaluate import Machine, State, choices
+from kvproto.engines.child import EngineRaised
+from kvproto.engines.protocol import Sizes
 from kvproto.exploring.beside import Beside
+from kvproto.exploring.engine import Engine
 from kvproto.exploring.findings import AT_REST, Gap
 from kvproto.exploring.reference import Reference
 from kvproto.exploring.search import Explored, Plan, explore
@@ -331,6 +335,68 @@ def test_what_is_refused(arguments: list[str], code: str, capsys: pytest.Capture
 def test_a_schedule_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explore", "--again", "none.schedule.json"]) == 2
     assert capsys.readouterr().err.startswith("error KV010  ")
+
+
+GOOD = {"schema": "kvproto.schedule/1", "impl": "reference", "target": "sglang@0.5.19", "scope": "small"}
+
+
+def schedule(tmp_path: Path, *steps: tuple[str, dict[str, object]], **changed: object) -> str:
+    """A file with a schedule."""
+    rows = [{"action": action, "args": args} for action, args in steps]
+    file = tmp_path / "x.schedule.json"
+    file.write_text(json.dumps({**GOOD, "sets": {"Req": 2}, "about": "\x1b[31m", "steps": rows} | changed))
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        ("submit", {}),
+        ("submit", {"r": "C", "long": False}),
+        ("submit", {"r": "A", "long": 0}),
+        ("submit", {"r": "A", "long": False, "p": 0}),
+    ],
+)
+def test_steps_that_the_model_cannot_take(
+    step: tuple[str, dict[str, object]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["explore", "--again", schedule(tmp_path, step)]) == 2
+
+    err = capsys.readouterr().err
+    assert err.startswith("error KV011  ") and f"step 1, {step[0]}" in err
+
+
+def test_a_schedule_runs_no_file_and_no_terminal_codes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "model.py").write_text("raise SystemExit('it was run')")
+    for target in (str(tmp_path / "model.py"), "os:path", "model.py"):
+        assert main(["explore", "--again", schedule(tmp_path, target=target)]) == 2
+        assert "it names no model" in capsys.readouterr().err
+
+    assert main(["explore", "--again", schedule(tmp_path, ("submit", {"r": "A", "long": False}))]) == 3
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_process_that_is_gone_is_no_finding() -> None:
+    """Only what the engine's own code raises is one."""
+
+    class Gone:
+        engine = SimpleNamespace(name="sglang")
+        version = "0.5.19"
+        error: KvError = KvError("KV056", "the process has ended", reason="", cure="")
+
+        def perform(self, *_: object) -> None:
+            raise self.error
+
+    child = Gone()
+    sizes = Sizes(
+        requests=1, context=1, short=1, prefill_pages=1, limit=1, decode_pages=1, prefill_rows=1, decode_rows=1
+    )
+    engine = Engine(child, sizes, system("sglang@0.5.19"))  # type: ignore[arg-type]
+    with pytest.raises(KvError, match="the process has ended"):
+        engine.perform(Happening("admit"))
+
+    child.error = EngineRaised("KV056", "it has raised RuntimeError", reason="", cure="")
+    assert engine.perform(Happening("admit")).raised == "it has raised RuntimeError"
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"schema": "kvproto.schedule/1"}', "\xff"])
