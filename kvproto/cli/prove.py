@@ -70,10 +70,13 @@ def prove(targets: tuple[str, ...], **given: Any) -> int:
     proofs are about.
     """
     if given["files"]:
+        _refuse_others("--recheck", given, reason="a certificate says by itself what it proves, and of what")
         return _recheck(given["files"], targets)
     _refuse_contradictions(targets, given)
     check_json_file(given["json_file"])
     if len(targets) == 1 and targets[0].partition("@")[0] == "sglang":
+        reason = "what is proved of this model is which prompts leak, and nothing else"
+        _refuse_others(targets[0], given, reason=reason, but=("--set", "--json", "--trace-dir", "--exact"))
         return _leaks(targets[0], given)
     return _prove(list(targets) or _shipped(), given, targeted=bool(targets))
 
@@ -205,6 +208,7 @@ def _write_induction(found: Answer, places: Places) -> dict[str, str]:
 
 def _write_proof(found: Answer, wanted: Wanted, places: Places) -> str | None:
     """The certificate and the conditions of a proof, where they are asked for."""
+    from kvproto.cli.options import unwritable
     from kvproto.prove.proof import Proof
 
     if not isinstance(found.result, Proof):
@@ -212,7 +216,10 @@ def _write_proof(found: Answer, wanted: Wanted, places: Places) -> str | None:
     if places.smtlib is not None:
         from kvproto.prove.certificates.smtlib import write
 
-        write(places.smtlib, found.result.conditions)
+        try:
+            write(places.smtlib, found.result.conditions)
+        except OSError as problem:
+            raise unwritable(str(places.smtlib), problem) from None
     place = places.certificate
     if place is None and places.folder is not None:
         place = places.folder / f"{wanted.target.text.replace('/', '-').replace(':', '-')}.json"
@@ -288,9 +295,10 @@ def _leaks(target: str, given: dict[str, Any]) -> int:
     """The model of a release is outside of proofs; which prompts leak is decided for all sizes."""
     from kvproto.prove.leak import findings
 
+    _refuse_unused(target, given)
     name = target.partition("@")[2] or find("sglang").model.presets[0].name
     numbers = dict(setting(text) for text in given["sets"])
-    found = findings(name, {key: int(value) if value.isdecimal() else 0 for key, value in numbers.items()})
+    found = findings(name, {key: _size(value) for key, value in numbers.items()})
     if given["json_file"]:
         write_json(given["json_file"], _leaks_as_json(target, name, found))
     if given["json_file"] == "-":
@@ -299,8 +307,31 @@ def _leaks(target: str, given: dict[str, Any]) -> int:
     for finding in found:
         for line in finding.lines():
             say(f"  {line}")
+    lacking = [key for key in ("pool", "context", "page") if numbers and key not in numbers]
+    if lacking:
+        say(f"  for lengths in numbers give {' and '.join(lacking)} as well: --set {lacking[0]}=...")
     say(f"  the rest of the model is about sizes of a scope: kvproto check {target}")
     return 3
+
+
+def _size(text: str) -> int | str:
+    """A number of tokens; what is none is refused with its text."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else text
+
+
+def _refuse_unused(target: str, given: dict[str, Any]) -> None:
+    """Options that are about claims of a model, where the answer is about prompts."""
+    options = ("scope", "properties", "clauses", "time_limit", "exact", "certificate", "smtlib")
+    for option in options:
+        if given[option] not in (None, ()):
+            shown = {"properties": "property", "clauses": "clause", "time_limit": "time-limit"}.get(option, option)
+            raise KvError(
+                "KV026",
+                f"--{shown} with {target}",
+                reason="of this model only the lengths of prompts that leak are decided for every size",
+                cure=f"leave it out; kvproto check {target} searches the properties, kvproto prove proofs.core has their"
+                " core",
+            )
 
 
 def _leaks_as_json(target: str, preset: str, findings: list[Any]) -> dict[str, object]:
@@ -325,6 +356,16 @@ def _leaks_as_json(target: str, preset: str, findings: list[Any]) -> dict[str, o
             for finding in findings
         ],
     }
+
+
+def _refuse_others(what: str, given: dict[str, Any], *, reason: str, but: tuple[str, ...] = ()) -> None:
+    """Options that would be passed over in silence."""
+    words = {"sets": "set", "properties": "property", "clauses": "clause", "json_file": "json"}
+    usual = (None, (), TRACES)
+    for name, value in given.items():
+        option = f"--{words.get(name, name).replace('_', '-')}"
+        if name not in ("files", "quiet", "no_certificate") and value not in usual and option not in but:
+            raise KvError("KV026", f"{what} with {option}", reason=reason, cure=f"leave {option} out")
 
 
 def _refuse_contradictions(targets: tuple[str, ...], given: dict[str, Any]) -> None:

@@ -265,6 +265,12 @@ def test_nothing_to_prove(prove: Prove) -> None:
         ("proofs.late", "proofs.ack", "--certificate", "a.json"),
         ("--smtlib", "folder"),
         ("proofs.late", "--recheck", "a.json"),
+        ("--recheck", "a.json", "--json", "b.json"),
+        ("--recheck", "a.json", "--property", "reads_own"),
+        ("--recheck", "a.json", "--no-exact"),
+        ("sglang@0.5.19", "--property", "answered"),
+        ("sglang@0.5.19", "--clause", "r: True"),
+        ("sglang@0.5.19", "--certificate", "a.json"),
     ],
 )
 def test_options_that_contradict_each_other(prove: Prove, args: tuple[str, ...]) -> None:
@@ -272,6 +278,16 @@ def test_options_that_contradict_each_other(prove: Prove, args: tuple[str, ...])
 
     assert 2 == code
     assert "KV026" in err
+
+
+@pytest.mark.parametrize("option", ["--smtlib", "--certificate", "--json"])
+def test_results_that_cannot_be_written(prove: Prove, write: Write, tmp_path: Path, option: str) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+
+    code, _, err = prove(write(action=END), option, "file/x")
+
+    assert 2 == code
+    assert "KV021" in err
 
 
 def test_several_targets_have_a_line_each(prove: Prove) -> None:

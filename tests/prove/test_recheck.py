@@ -410,6 +410,18 @@ def test_files_that_are_no_certificates(tmp_path: Path) -> None:
         recheck(tmp_path / "missing.json")
 
 
+def test_nothing_is_said_twice(late: Json, tmp_path: Path) -> None:
+    """Who reads the file could see what is not checked."""
+    text = json.dumps(late)
+    file = tmp_path / "x.json"
+    file.write_text(text.replace('"clauses"', '"clauses": [], "clauses"', 1), encoding="utf-8")
+
+    with pytest.raises(KvError, match="KV306.*it says twice what clauses is"):
+        recheck(file)
+    twice = changed(late, lambda data: data["conditions"].append(data["conditions"][0]))
+    assert "it has two entries for one condition" == refused(twice)
+
+
 @pytest.mark.skipif(not SHIPPED, reason="no certificates are shipped")
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_shipped_certificates_prove_the_shipped_models(path: Path) -> None:

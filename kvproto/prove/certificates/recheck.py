@@ -48,6 +48,8 @@ def check(data: Json, theory: Theory) -> Checked:
         reader = Reader((*theory.state, *theory.rigid), {})
         clauses = tuple(_clause(entry, reader) for entry in data["clauses"])
         entries = {text(entry["name"]): entry for entry in data["conditions"]}
+        if len(entries) < len(data["conditions"]):
+            raise Refused("it has two entries for one condition")
         todo = conditions(theory, clauses)
         if odd := entries.keys() ^ {condition.name for condition in todo}:
             raise Refused(f"conditions of the clauses and of the certificate differ: {min(odd)}")

@@ -54,14 +54,28 @@ def recheck(path: Path) -> Rechecked:
 def load(path: Path) -> dict[str, Json]:
     """The JSON object in a certificate file."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_once)
     except OSError as problem:
         raise _none(path, problem.strerror or str(problem)) from None
+    except _Twice as twice:
+        raise _none(path, f"it says twice what {twice} is") from None
     except (ValueError, RecursionError):
         raise _none(path, "the file is not JSON") from None
     if not isinstance(data, dict) or data.get("schema") != SCHEMA:
         raise _none(path, f"it does not say that its schema is {SCHEMA}")
     return data
+
+
+class _Twice(ValueError):
+    """A name that an object has twice: who reads the file could see the one that is not checked."""
+
+
+def _once(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _Twice(next(name for name in names if names.count(name) > 1))
+    return found
 
 
 def _rechecked(path: Path, data: Mapping[str, Json], name: str) -> Rechecked:
