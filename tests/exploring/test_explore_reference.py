@@ -351,6 +351,7 @@ def schedule(tmp_path: Path, *steps: tuple[str, dict[str, object]], **changed: o
 @pytest.mark.parametrize(
     "step",
     [
+        ("nope", {}),
         ("submit", {}),
         ("submit", {"r": "C", "long": False}),
         ("submit", {"r": "A", "long": 0}),
