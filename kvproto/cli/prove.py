@@ -70,13 +70,11 @@ def prove(targets: tuple[str, ...], **given: Any) -> int:
     proofs are about.
     """
     if given["files"]:
-        _refuse_others("--recheck", given, reason="a certificate says by itself what it proves, and of what")
+        _refuse_beside_recheck(given)
         return _recheck(given["files"], targets)
     _refuse_contradictions(targets, given)
     check_json_file(given["json_file"])
     if len(targets) == 1 and targets[0].partition("@")[0] == "sglang":
-        reason = "what is proved of this model is which prompts leak, and nothing else"
-        _refuse_others(targets[0], given, reason=reason, but=("--set", "--json", "--trace-dir", "--exact"))
         return _leaks(targets[0], given)
     return _prove(list(targets) or _shipped(), given, targeted=bool(targets))
 
@@ -329,8 +327,7 @@ def _refuse_unused(target: str, given: dict[str, Any]) -> None:
                 "KV026",
                 f"--{shown} with {target}",
                 reason="of this model only the lengths of prompts that leak are decided for every size",
-                cure=f"leave it out; kvproto check {target} searches the properties, kvproto prove proofs.core has their"
-                " core",
+                cure=f"leave it out; kvproto check {target} searches properties, kvproto prove proofs.core proves their core",
             )
 
 
@@ -358,14 +355,19 @@ def _leaks_as_json(target: str, preset: str, findings: list[Any]) -> dict[str, o
     }
 
 
-def _refuse_others(what: str, given: dict[str, Any], *, reason: str, but: tuple[str, ...] = ()) -> None:
+def _refuse_beside_recheck(given: dict[str, Any]) -> None:
     """Options that would be passed over in silence."""
     words = {"sets": "set", "properties": "property", "clauses": "clause", "json_file": "json"}
     usual = (None, (), TRACES)
     for name, value in given.items():
         option = f"--{words.get(name, name).replace('_', '-')}"
-        if name not in ("files", "quiet", "no_certificate") and value not in usual and option not in but:
-            raise KvError("KV026", f"{what} with {option}", reason=reason, cure=f"leave {option} out")
+        if name not in ("files", "quiet", "no_certificate") and value not in usual:
+            raise KvError(
+                "KV026",
+                f"--recheck with {option}",
+                reason="a certificate says by itself what it proves, and of what",
+                cure=f"leave {option} out",
+            )
 
 
 def _refuse_contradictions(targets: tuple[str, ...], given: dict[str, Any]) -> None:

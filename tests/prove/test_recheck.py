@@ -416,7 +416,7 @@ def test_nothing_is_said_twice(late: Json, tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     file.write_text(text.replace('"clauses"', '"clauses": [], "clauses"', 1), encoding="utf-8")
 
-    with pytest.raises(KvError, match="KV306.*it says twice what clauses is"):
+    with pytest.raises(KvError, match=r"KV306.*it says twice what clauses is"):
         recheck(file)
     twice = changed(late, lambda data: data["conditions"].append(data["conditions"][0]))
     assert "it has two entries for one condition" == refused(twice)
