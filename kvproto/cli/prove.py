@@ -327,7 +327,7 @@ def _refuse_unused(target: str, given: dict[str, Any]) -> None:
                 "KV026",
                 f"--{shown} with {target}",
                 reason="of this model only the lengths of prompts that leak are decided for every size",
-                cure=f"leave it out; kvproto check {target} searches properties, kvproto prove proofs.core proves their core",
+                cure=f"leave it out; kvproto check {target} searches properties, and proofs.core is for any size",
             )
 
 

@@ -109,7 +109,7 @@ class Finding:
         return found + [f"  {text}" for text in self.numbers]
 
 
-def report(preset: str, numbers: Mapping[str, int] | None = None) -> list[str]:
+def report(preset: str, numbers: Mapping[str, int | str] | None = None) -> list[str]:
     """Which prompts leak in a preset of the model sglang, as text; `numbers` are some of `NUMBERS`.
 
     Raises KV002 (no such preset), KV005 (no such number), KV006 (not a size), KV303 (no Z3).
@@ -117,17 +117,18 @@ def report(preset: str, numbers: Mapping[str, int] | None = None) -> list[str]:
     return [line for finding in findings(preset, numbers) for line in finding.lines()]
 
 
-def findings(preset: str, numbers: Mapping[str, int] | None = None) -> list[Finding]:
+def findings(preset: str, numbers: Mapping[str, int | str] | None = None) -> list[Finding]:
     """The same as data: a prompt that is refused, and one that is cut because --allow-auto-truncate is on."""
-    given = dict(numbers or {})
-    _refuse(given)
+    given = _sizes(numbers or {})
     values = choose(find("sglang").model, preset=preset).binding.values
     on = [name for name in (*NOT_SENT, *COUNTED, *TAGGED) if values.get(name)]
     return [_refused(on, given), _cut([name for name in on if name not in NOT_SENT], given)]
 
 
-def _refuse(given: Mapping[str, int]) -> None:
-    for name, value in given.items():
+def _sizes(numbers: Mapping[str, int | str]) -> dict[str, int]:
+    """The numbers that are given; what is no size is refused as it was written."""
+    given: dict[str, int] = {}
+    for name, value in numbers.items():
         if name not in NUMBERS:
             raise KvError(
                 "KV005",
@@ -138,10 +139,12 @@ def _refuse(given: Mapping[str, int]) -> None:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise KvError(
                 "KV006",
-                f"{name}={value!r}: {NUMBERS[name]}",
-                reason="a size is a whole number from 1 on",
+                f"{name}={value}: {NUMBERS[name]}",
+                reason="a size is a whole number from 1 on, in digits alone",
                 cure=f"--set {name}=65536, for example",
             )
+        given[name] = value
+    return given
 
 
 # --------------------------------------------------------------------------------------------- a prompt that is refused

@@ -70,6 +70,15 @@ def test_numbers_that_are_none() -> None:
     assert "KV006" == small.value.diagnostic.code
 
 
+@pytest.mark.parametrize("text", ["-3", "681,280", "681_280", "abc", "", "9" * 5000])
+def test_what_is_no_size_is_refused_as_it_was_written(text: str) -> None:
+    with pytest.raises(KvError) as refused:
+        findings("0.5.19", {"pool": text})
+
+    assert "KV006" == refused.value.diagnostic.code
+    assert f"pool={text}:" in str(refused.value)
+
+
 def test_numbers_need_both_lengths() -> None:
     assert all(not each.numbers for each in findings("0.5.19", {"pool": 100}))
     assert "no prompt leaks" in findings("0.5.19", {"pool": 100, "context": 100})[0].numbers[0]

@@ -380,3 +380,29 @@ def test_numbers_that_only_steps_choose(prove: Prove, write: Write) -> None:
 
     assert 0 == code
     assert "PROVED     held_by_owner" in out
+
+
+@pytest.mark.parametrize(
+    ("numbers", "lacking"),
+    [
+        ({"pool": "681280"}, "give context and page as well: --set context=..."),
+        ({"context": "1048576", "page": "64"}, "give pool as well: --set pool=..."),
+        ({}, None),
+    ],
+)
+def test_prompts_that_leak_say_which_number_is_missing(
+    prove: Prove, numbers: dict[str, str], lacking: str | None
+) -> None:
+    sets = [part for name, value in numbers.items() for part in ("--set", f"{name}={value}")]
+    code, out, _ = prove("sglang@0.5.19", *sets)
+
+    assert 3 == code
+    assert lacking in out if lacking else "as well" not in out
+
+
+@pytest.mark.parametrize("text", ["-3", "681,280", "9" * 5000])
+def test_a_length_that_is_no_number_is_shown_as_written(prove: Prove, text: str) -> None:
+    code, _, err = prove("sglang@0.5.19", "--set", f"pool={text}")
+
+    assert 2 == code
+    assert f"KV006  pool={text}:" in err
