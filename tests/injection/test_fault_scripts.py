@@ -258,3 +258,20 @@ def test_the_page_shows_the_holds_that_are_needed() -> None:
 
     shown = "".join(f"{n:>3}  hold      {o.event.call}\n{'':15}{o.note}\n" for n, o in enumerate(needed, 1))
     assert f"```\n{shown}```\n" in page
+
+
+@pytest.mark.parametrize("adapter", ["nosuch:Adapter", "json:Adapter", "os:path", "json", "broken:Adapter"])
+@pytest.mark.parametrize("option", ["--run", "--check"])
+def test_an_adapter_that_goes_wrong_says_nothing_of_the_engine(adapter: str, option: str, tmp_path: Path) -> None:
+    """Python ends with 1 after an exception, and 1 would mean that the engine has the defect."""
+    file = tmp_path / "faults.py"
+    file.write_text(script(planned(INCIDENT)[1], "it.trace.json"), encoding="utf-8")
+    hooks = "hold = cause = release = drop = wait_for = expect = finish = lambda self, *given: None"
+    lines = ["class Adapter:", f"    {hooks}", "    def knows(self, event):", "        raise RuntimeError('no bench')"]
+    (tmp_path / "broken.py").write_text("\n".join(lines) + "\n")
+    done = subprocess.run(
+        [sys.executable, str(file), option, adapter], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "the adapter went wrong, which says nothing of the engine" in done.stderr
