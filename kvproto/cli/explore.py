@@ -34,6 +34,7 @@ from kvproto.trace.trace import Trace
 
 REFERENCE = "reference"
 MOST_SCHEDULES_WRITTEN = 5
+TRACES = ".kvproto/traces"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ class _Subject:
 @click.option("--after", metavar="TRACE", help="Begin after the steps of this trace, with its sizes.")
 @click.option("--keep", type=click.IntRange(min=1), metavar="N", help="--after: only its first N steps.")
 @click.option("--again", metavar="FILE", help="Take the steps of a schedule that was written before, and no others.")
-@click.option("--trace-dir", default="traces", show_default=True, metavar="DIR", help="Where paths are written.")
+@click.option("--trace-dir", default=TRACES, show_default=True, metavar="DIR", help="Where paths are written.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the outcome as JSON (- for standard output).")
 def explore(target: str | None, impl: str | None, again: str | None, json_file: str | None, **given: Any) -> int:
     """Drive real code through the orders of its steps, with the model TARGET beside it.

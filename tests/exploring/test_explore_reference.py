@@ -282,6 +282,15 @@ def test_a_violation_is_a_trace_that_replays(tmp_path: Path, capsys: pytest.Capt
     assert main(["show", str(file)]) == 0
 
 
+def test_traces_of_a_run_do_not_lie_among_the_recorded_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever explores in a checkout finds them where `check` puts its own."""
+    monkeypatch.chdir(tmp_path)
+    asked = ["--depth", "2", "--schedules", "40", "--property", "reads_own_writes"]
+
+    assert main(["explore", "outline@incident", "--impl", "reference", *asked]) == 1
+    assert [file.parent for file in tmp_path.rglob("*.trace.json")] == [tmp_path / ".kvproto" / "traces"]
+
+
 def test_a_gap_is_a_schedule_that_is_taken_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
