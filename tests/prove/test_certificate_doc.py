@@ -52,7 +52,8 @@ def test_every_kind_of_step_is_told() -> None:
 
 def test_files_that_are_named_exist() -> None:
     root = PAGE.parents[1]
-    for name in re.findall(r"kvproto/prove/\w+\.py", TEXT):
-        assert (root / name).exists(), name
-    for name in re.findall(r"`(\w+\.py)`", TEXT):
-        assert (root / "kvproto" / "prove" / name).exists(), name
+    paths = re.findall(r"kvproto/prove/[\w/]+\.py", TEXT)
+    there = {path.name for path in (root / "kvproto" / "prove").rglob("*.py")}
+
+    assert paths and all((root / name).exists() for name in paths), paths
+    assert set(re.findall(r"`(\w+\.py)`", TEXT)) <= there

@@ -11,6 +11,10 @@ import pytest
 from small_proofs import CLAIM, STATE, text_of
 
 from kvproto.cli.main import main
+from kvproto.lang.bind import choose
+from kvproto.lang.load import find
+from kvproto.prove.lowering.system import lower
+from kvproto.prove.saying.report import elements
 from kvproto.trace import codec
 
 pytest.importorskip("z3", reason="z3-solver is not installed: pip install 'kvproto[prove]'")
@@ -406,3 +410,12 @@ def test_a_length_that_is_no_number_is_shown_as_written(prove: Prove, text: str)
 
     assert 2 == code
     assert f"KV006  pool={text}:" in err
+
+
+@pytest.mark.parametrize(("target", "begins"), [("proofs.tags", {"r", "p", "t"}), ("proofs.batches", {"r"})])
+def test_a_clause_to_propose_begins_with_the_sorts_of_the_model(target: str, begins: set[str]) -> None:
+    model = find(target).model
+
+    text = elements(lower(model, choose(model)).theory)
+
+    assert text.endswith(": ") and begins == set(text[:-2].split(", "))

@@ -155,7 +155,13 @@ def _undecided(answer: Answer, found: Undecided, traces: Mapping[str, str]) -> I
         yield f"  your clause does not hold: {rejected.clause.text}: {_why_rejected(rejected.where)}"
     if answer.bounded is not None:
         yield from (f"  {line}" for line in bounded_lines(answer.bounded))
-    yield '  to go on: give a clause that excludes the state before:  --clause "r, p: ..."'
+    yield f'  to go on: give a clause that excludes the state before:  --clause "{elements(answer.theory)}..."'
+
+
+def elements(theory: Theory | None) -> str:
+    """How a clause about the model begins: an element of each sort, named by the first letter of that."""
+    names = dict.fromkeys(sort[0].lower() for sort in theory.sorts) if theory else {}
+    return f"{', '.join(names)}: " if names else ""
 
 
 def _induction(answer: Answer, stuck: Induction, traces: Mapping[str, str]) -> Iterator[str]:
