@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from kvproto.bench.machine import describe, load
-from kvproto.cli.options import check_json_file, on_terminal, say, unwritable, write_json
+from kvproto.cli.options import on_terminal, refuse_places, say, unwritable, write_json
 from kvproto.diagnostics import KvError
 
 WHAT = ("searches", "mitigations")
@@ -91,8 +91,7 @@ def _refuse_given(names: Any, what: str) -> None:
 
 
 def _costs(own: dict[str, Any], rounds: int | None, output: str | None, json_file: str | None) -> int:
-    check_json_file(json_file)
-    check_json_file(output)
+    refuse_places({"--output": output, "--json": json_file})
     # Only here: all of this needs PyTorch.
     from kvproto.bench.mitigations import keep_memory, measure
     from kvproto.bench.mitigations_ops import Case

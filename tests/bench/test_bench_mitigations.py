@@ -212,3 +212,10 @@ def test_the_page_about_costs_names_what_is_measured() -> None:
 
     assert [name for name in BY_NAME if not BY_NAME[name].plain] == rows(ratios)
     assert list(BY_NAME) == rows(times)
+
+
+def test_two_results_do_not_go_into_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(tmp_path / "costs")
+
+    assert main(["bench", "mitigations", "--output", file, "--json", file]) == 2
+    assert capsys.readouterr().err.startswith("error KV026  ")
