@@ -219,6 +219,15 @@ def test_what_init_requires_of_numbers_is_an_axiom(tmp_path: Path) -> None:
     assert Compare("<=", Num(5), Apply(theory.rigid[0])) in [axiom.formula for axiom in theory.axioms]
 
 
+def test_init_may_store_a_number_that_it_chooses(tmp_path: Path) -> None:
+    few = lowered(tmp_path, state=TIMES, action=init("s.numbers[r] = x", "r: Req, x: Int(3, 5)")).theory
+
+    assert all(f"Num(value={number})" in str(few.init) for number in (3, 4, 5))
+    for numbers in ("Int(3, 10)", "Int(0, 60)", "Int(0, Config.hold)"):
+        with pytest.raises(NotGeneral, match="KV168"):
+            lowered(tmp_path, state=TIMES, action=init("s.numbers[r] = x", f"r: Req, x: {numbers}"))
+
+
 def test_the_digest_does_not_depend_on_sizes(tmp_path: Path) -> None:
     model = model_of(tmp_path)
 

@@ -49,7 +49,7 @@ from kvproto.prove.lowering.fail import SIZES_ONLY, NotGeneral, placed, refuse
 from kvproto.prove.lowering.fragment import General, at_its_field, general, param_key
 from kvproto.prove.lowering.reading import Duty, World
 from kvproto.prove.lowering.simplify import simple_term, simplified, tidied, tidied_term
-from kvproto.prove.lowering.state import Bounds, Layout, Leaf, layout_of, typing_of
+from kvproto.prove.lowering.state import MOST_KEYS, Bounds, Layout, Leaf, layout_of, typing_of
 from kvproto.prove.lowering.steps import Steps
 from kvproto.prove.lowering.values import Elements, Meaning, Members, Number, iff, literal, nothing, variable
 
@@ -230,6 +230,9 @@ class _Lowering:
             case SetT(element=BoolT() | EnumT() as element):
                 found = {v: Symbol(f"{relation}.{v}", (), spelled=f"{name} has {v}") for v in values_of(element)}
                 yield "", Members(tuple((v, Atom(s)) for v, s in found.items())), (), tuple(found.values()), []
+            case IntT() if isinstance(function, Init):
+                for value in self._few(function, param):
+                    yield f"{name}={value}", Number(Num(value)), (), (), []
             case IntT():
                 var = Var(name, INT)
                 yield "", Number(var), (var,), (), self._within(function, param, var)
@@ -238,6 +241,19 @@ class _Lowering:
                     yield f"{name}={value}", literal(value), (), (), []
             case _:
                 self._refuse_parameter(function, param)
+
+    def _few(self, init: Init, param: Param) -> range:
+        """Numbers that a start chooses from, each of which is a start of its own: formulas choose no numbers."""
+        low, high = self.source.bounds[param_key(init.name, param.name)]
+        if isinstance(low, Num) and isinstance(high, Num) and high.value - low.value < MOST_KEYS:
+            return range(low.value, high.value + 1)
+        refuse(
+            "KV168",
+            f"{init.name} chooses {param.name} from many numbers, or from how many is not known",
+            init.loc,
+            "initial states are described by one formula, in which every number that can be chosen is a case",
+            f"choose from {MOST_KEYS} numbers at most, or make it a parameter of the model: number(...)",
+        )
 
     def _within(self, function: Action | Init, param: Param, var: Var) -> list[Formula]:
         low, high = self.source.bounds[param_key(function.name, param.name)]
@@ -276,7 +292,12 @@ class _Lowering:
         return tuple(elements.values())
 
     def _init(self, init: Init) -> Iterator[Start]:
-        for _, env, params, chosen, bounds in self._parameters(init):
+        try:
+            ways = list(self._parameters(init))
+        except NotGeneral as problem:
+            self.problems += problem.all
+            return
+        for _, env, params, chosen, bounds in ways:
             steps = Steps(self.world, init.name, pure=False)
             elements = self._zero_store(steps)
             steps.env.update(env)
