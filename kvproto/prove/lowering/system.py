@@ -231,8 +231,8 @@ class _Lowering:
                 found = {v: Symbol(f"{relation}.{v}", (), spelled=f"{name} has {v}") for v in values_of(element)}
                 yield "", Members(tuple((v, Atom(s)) for v, s in found.items())), (), tuple(found.values()), []
             case IntT() if isinstance(function, Init):
-                for value in self._few(function, param):
-                    yield f"{name}={value}", Number(Num(value)), (), (), []
+                for number in self._few(function, param):
+                    yield f"{name}={number}", Number(Num(number)), (), (), []
             case IntT():
                 var = Var(name, INT)
                 yield "", Number(var), (var,), (), self._within(function, param, var)
