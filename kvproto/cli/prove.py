@@ -48,7 +48,7 @@ class Places:
     type=click.FloatRange(min=0, min_open=True),
     callback=seconds,
     metavar="SECONDS",
-    help="Of the search of each small world.",
+    help="Of the search of each small world, and of the search for clauses.",
 )
 @click.option(
     "--exact/--no-exact", default=None, help="Ask whether assumptions about numbers could be weaker; on for one target."

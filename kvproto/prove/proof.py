@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -12,11 +13,12 @@ from kvproto.prove.logic.theory import Clause, Structure, Transition
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much is tried.  Counts of work, not seconds, so that the answer is the same on every machine.
+    """How much is tried.  Counts of work, so that the answer is the same on every machine.
 
     `literals` and `variables` (a sort) bound the last template; `resources` is Z3's own measure, for one condition.
     `candidates` bounds the clauses that are kept under test at one time.  Where clauses are made on demand, `guided`
-    bounds the states that are excluded, and `proposals` the clauses for one of them.
+    bounds the states that are excluded, and `proposals` the clauses for one of them.  `seconds` is for whoever would
+    rather have no answer than a late one.
     """
 
     literals: int = 4
@@ -25,6 +27,28 @@ class Limits:
     candidates: int = 1_500
     guided: int = 150
     proposals: int = 12
+    seconds: float | None = None
+
+
+class OutOfTime(Exception):
+    """The seconds that an attempt had are over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """When to give up; `until` is a time of the monotonic clock."""
+
+    until: float | None = None
+
+    @classmethod
+    def after(cls, seconds: float | None) -> Deadline:
+        """So many seconds from now; never, for None."""
+        return cls(None if seconds is None else time.monotonic() + seconds)
+
+    def look(self) -> None:
+        """Raise OutOfTime if it has passed."""
+        if self.until is not None and time.monotonic() > self.until:
+            raise OutOfTime
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from kvproto.prove.logic.formula import INT
 from kvproto.prove.logic.theory import Theory
 from kvproto.prove.lowering.fail import NotGeneral
 from kvproto.prove.lowering.system import Lowered, lower
-from kvproto.prove.proof import Proof, Undecided
+from kvproto.prove.proof import Limits, Proof, Undecided
 from kvproto.prove.saying.clause_text import user_clauses
 from kvproto.prove.worlds.induction import Shown, shown
 from kvproto.prove.worlds.instances import Instance, instances, seeds, with_numbers
@@ -219,7 +219,7 @@ def _prove(found: Answer, chosen: Chosen, progress: Callable[[str], None]) -> No
     user = user_clauses(wanted.target.model, chosen, frozenset(wanted.sets), wanted.clauses)
     rows = seeds(lowered, [world.instance for world in found.worlds])
     progress(f"looking for an invariant in {len(rows):,} states")
-    found.result = prove(theory, rows, user=user)
+    found.result = prove(theory, rows, user=user, limits=Limits(seconds=wanted.time_limit))
     if isinstance(found.result, Proof):
         found.verdicts |= dict.fromkeys(found.open, "proved")
         if wanted.exact and any(map(is_assumption, theory.axioms)):

@@ -40,7 +40,7 @@ from kvproto.prove.logic.formula import (
     neg,
 )
 from kvproto.prove.logic.theory import Clause, Structure, Theory
-from kvproto.prove.proof import Induction
+from kvproto.prove.proof import Deadline, Induction
 
 RESOURCES = 20_000_000
 """Bound on Z3's work for one condition; most need less than a thousandth of it."""
@@ -100,6 +100,7 @@ class Solver:
 
     theory: Theory
     resources: int = RESOURCES
+    deadline: Deadline = field(default_factory=Deadline)
     checks: int = 0
     _z3: Any = field(default_factory=z3_module)
     _context: Any = None  # of its own: what Z3 answers depends on all that its context has been asked before
@@ -197,6 +198,7 @@ class Solver:
         return solver
 
     def _check(self, solver: Any) -> Any:
+        self.deadline.look()
         self.checks += 1
         return solver.check()
 

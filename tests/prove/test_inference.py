@@ -13,6 +13,7 @@ from exploring import states, walks
 from kvproto.diagnostics import KvError
 from kvproto.prove.inference.attempt import Guided, Mined, Stuck
 from kvproto.prove.inference.discharge import Proved
+from kvproto.prove.inference.finite import Finite
 from kvproto.prove.inference.groundwork import Groundwork
 from kvproto.prove.inference.guide import Guide
 from kvproto.prove.inference.prove import prove
@@ -316,3 +317,21 @@ def test_atoms_that_never_change_do_not_count() -> None:
     assert {n for n, atom in enumerate(work.template.atoms) if isinstance(atom, Atom) and atom.symbol == idle}
     assert len(work.changing) == len(work.template.atoms) - 2
     assert rows(work.template, seeds).shape[1] == len(work.template.atoms)
+
+
+def test_no_time_is_no_proof() -> None:
+    found = prove(RIGHT["late"], seeds_of("late"), limits=Limits(seconds=1e-9))
+
+    assert isinstance(found, Undecided)
+    assert "the limit of 1e-09 s was reached" == found.reason
+
+
+def test_a_question_that_z3_gives_up_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gives_up(self: Finite, assumed: object) -> None:
+        raise ArithmeticError("canceled")
+
+    monkeypatch.setattr(Finite, "_check", gives_up)
+
+    found = prove(RIGHT["late"], seeds_of("late"))
+
+    assert isinstance(found, Undecided) and "canceled" in found.reason

@@ -28,7 +28,7 @@ from kvproto.prove.logic.evaluate import after
 from kvproto.prove.logic.formula import BOOL, INT, ForAll, Formula, Symbol, Var
 from kvproto.prove.logic.substitute import changes
 from kvproto.prove.logic.theory import Clause, Structure, Theory, Transition
-from kvproto.prove.proof import Induction
+from kvproto.prove.proof import Deadline, Induction
 from kvproto.prove.solver import z3_module
 
 _NAME = re.compile(r"\|[^|]*\|")
@@ -55,8 +55,9 @@ class Case:
 class Finite:
     """One solver for all conditions; hypotheses and questions are switched by assumptions."""
 
-    def __init__(self, theory: Theory, sizes: Mapping[str, int]):
+    def __init__(self, theory: Theory, sizes: Mapping[str, int], deadline: Deadline | None = None):
         self.theory, self.universe = theory, Universe(sizes)
+        self.deadline = deadline or Deadline()
         self.z3 = z3_module()
         self.context = self.z3.Context()  # of its own, so that answers do not depend on other questions
         self.checks = 0
@@ -273,6 +274,7 @@ class Finite:
         """A model in which the assumptions hold, or none."""
         if NO in assumed:
             return None
+        self.deadline.look()
         self.checks += 1
         result = self._solver.check(*(self._literal(name) for name in assumed if name != YES))
         if result == self.z3.unknown:

@@ -63,7 +63,7 @@ class Groundwork:
     @cached_property
     def finite(self) -> Finite:
         """Conditions over a few elements."""
-        return Finite(self.theory, universe(self.theory, self.template, self.user))
+        return Finite(self.theory, universe(self.theory, self.template, self.user), self.solver.deadline)
 
     @cached_property
     def implied(self) -> Implied:
@@ -72,6 +72,7 @@ class Groundwork:
 
     def mined(self, most: int, within: Part | None) -> list[Literals]:
         """Candidates: the shortest valid clauses, the strongest of those with integers."""
+        self.solver.deadline.look()
         found = minimal_clauses(self.template, self.truth, most, within)
         return strongest(self.implied, lambda clause: instances_of(self.template, clause), found)
 

@@ -16,7 +16,7 @@ from kvproto.prove.logic.evaluate import holds
 from kvproto.prove.logic.formula import FALSE
 from kvproto.prove.logic.readable import render
 from kvproto.prove.logic.theory import Clause, Structure, Theory
-from kvproto.prove.proof import Limits, Proof, Rejected, Statistics, Undecided
+from kvproto.prove.proof import Deadline, Limits, OutOfTime, Proof, Rejected, Statistics, Undecided
 from kvproto.prove.solver import Solver, Valid
 
 _MANY = 600
@@ -33,15 +33,33 @@ def prove(
     """An inductive invariant that implies all claims and obligations, or where the search for one is stuck.
 
     `seeds` are reachable states of small instances: they suggest clauses and are not trusted.  `user` clauses are
-    candidates like others; those that do not survive are in `rejected`.  Same arguments, same answer.
+    candidates like others; those that do not survive are in `rejected`.  Same arguments, same answer, unless
+    `limits` has seconds.
     """
     bounds = limits or Limits()
-    solver = Solver(theory, bounds.resources)
+    solver = Solver(theory, bounds.resources, Deadline.after(bounds.seconds))
+    tried: list[str] = []
+    try:
+        return _tried(theory, seeds, user, bounds, solver, tried)
+    except OutOfTime:
+        return Undecided(f"the limit of {bounds.seconds:g} s was reached", None, (), tuple(tried), Statistics())
+    except ArithmeticError as gave_up:
+        return Undecided(f"Z3 gave a question up: {gave_up}", None, (), tuple(tried), Statistics())
+
+
+def _tried(
+    theory: Theory,
+    seeds: Sequence[Structure],
+    user: Sequence[Clause],
+    bounds: Limits,
+    solver: Solver,
+    tried: list[str],
+) -> Proof | Undecided:
+    """One attempt after the other; `tried` gets a line for each that failed."""
     begins(theory, solver)
     if not seeds:
         return Undecided("there are no seeds to mine", None, (), (), Statistics())
     work = Groundwork.of(theory, seeds, user, bounds, solver)
-    tried: list[str] = []
     stuck: tuple[Attempt, Stuck] | None = None
     for attempt in attempts(work):
         found = attempt.run()
