@@ -16,12 +16,28 @@ from kvproto.diagnostics import KvError
 from kvproto.transports import Scripted, Told, mooncake, mooncake_wire, verdict
 from kvproto.transports.mooncake import Mooncake
 
+_of_others: set[int] = set()
+"""Processes that tests before this one have started, such as Python's own tracker of shared memory."""
 
-def children() -> set[int]:
+
+def running() -> set[int]:
     """Processes that this one has started and that are not gone."""
     return {
         int(number) for task in Path("/proc/self/task").iterdir() for number in (task / "children").read_text().split()
     }
+
+
+def children() -> set[int]:
+    """Processes that this test has started and that are not gone."""
+    return running() - _of_others
+
+
+@pytest.fixture(autouse=True)
+def _known() -> None:
+    """What other tests have left behind is none of this one's."""
+    gc.collect()
+    _of_others.clear()
+    _of_others.update(running())
 
 
 def descriptors() -> set[str]:
