@@ -44,7 +44,7 @@ def bench(
     output: str | None,
     json_file: str | None,
 ) -> int:
-    """Measure kvproto and SPIN on the benchmark protocol, or what mitigations cost.
+    """Measure searches against SPIN, or what mitigations cost.
 
     Every way to search runs once in each round, one after the other; figures are medians. With nothing given this
     takes some minutes. Exit code 1 says that a search did not find as many states as there are.

@@ -77,9 +77,9 @@ class _Subject:
 @click.option("--trace-dir", default=TRACES, show_default=True, metavar="DIR", help="Where paths are written.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the outcome as JSON (- for standard output).")
 def explore(target: str | None, impl: str | None, again: str | None, json_file: str | None, **given: Any) -> int:
-    """Drive real code through the orders of its steps, with the model TARGET beside it.
+    """Drive real code in every order, with the model beside it.
 
-    Without TARGET the model is the preset of the engine's version. After every step the code is asked which claims are
+    TARGET is the model; without it the preset of the engine's version is. After every step the code is asked which claims are
     broken, and its state is compared with the model's. A violation is written as a trace that kvproto replay --impl
     takes. Exit 1 if something was found; otherwise 3, because a search of code is never complete.
     """
