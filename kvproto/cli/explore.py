@@ -79,9 +79,10 @@ class _Subject:
 def explore(target: str | None, impl: str | None, again: str | None, json_file: str | None, **given: Any) -> int:
     """Drive real code in every order, with the model beside it.
 
-    TARGET is the model; without it the preset of the engine's version is. After every step the code is asked which claims are
-    broken, and its state is compared with the model's. A violation is written as a trace that kvproto replay --impl
-    takes. Exit 1 if something was found; otherwise 3, because a search of code is never complete.
+    TARGET is the model; without it it is the preset of the engine's version. After every step the code is asked
+    which claims are broken, and its state is compared with the model's. A violation is written as a trace that
+    kvproto replay --impl takes. Exit 1 if something was found; otherwise 3, because a search of code is never
+    complete.
     """
     if again is not None:
         _refuse_beside_again()
