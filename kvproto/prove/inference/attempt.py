@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -26,7 +27,7 @@ class Stuck:
     dropped: tuple[Clause, ...]
 
 
-class Attempt:
+class Attempt(ABC):
     """What all attempts have in common; where candidates come from is said by those below."""
 
     def __init__(self, work: Groundwork, text: str, support: Support | None = None):
@@ -35,9 +36,9 @@ class Attempt:
         self.rejected: dict[str, Induction] = {}
         self.wanted = {claim.name for claim in work.theory.claims}
 
+    @abstractmethod
     def candidates(self) -> Sequence[Literals]:
         """Clauses to begin with."""
-        raise NotImplementedError
 
     def run(self) -> Proved | Stuck:
         """The proof, or where it is stuck."""

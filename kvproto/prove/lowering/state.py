@@ -42,7 +42,6 @@ from kvproto.prove.logic.formula import (
     Atom,
     Compare,
     Formula,
-    Num,
     Same,
     Symbol,
     Term,
@@ -259,11 +258,6 @@ def _within_bounds(leaf: Leaf) -> Iterator[Clause]:
         yield Clause(f"{name} is not too small", forall(args, Compare("<=", low, number)))
     if high is not None:
         yield Clause(f"{name} is not too large", forall(args, Compare("<=", number, high)))
-
-
-def fixed_bounds(kind: IntT) -> tuple[Term | None, Term | None]:
-    """Bounds that are known numbers."""
-    return (None if kind.lo is None else Num(kind.lo)), (None if kind.hi is None else Num(kind.hi))
 
 
 def functional(layout: Layout) -> frozenset[str]:
